@@ -1,6 +1,4 @@
-"""Bounds that a search reached: those that cut off an otherwise possible step, alike on every engine, and the effect of
-raising them.
-"""
+"""Bounds that a search reached, those that cut off an otherwise possible step, and the effect of raising them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +20,7 @@ from fencepost.model.language.errors import DomainError, UsageError
 from tests.agreement.test_beside import SESSIONS, SHARED, files_of
 from tests.helpers.commands import fencepost, refused
 from tests.helpers.written import file_of, machine_of, module_of
-from tests.machines import shifted
+from tests.unit.explorers.test_ablation import SHIFTED
 
 shelf = module_of("""
 class C(Constants):
@@ -184,7 +182,7 @@ def test_a_bound_is_reached_where_it_refuses_alone_on_every_engine(
 
 
 def test_a_number_that_compiled_code_cannot_hold_is_not_refused_by_a_bound() -> None:
-    machine = shifted.MACHINE
+    machine, _ = SHIFTED
     assert counts(plain.search(machine, machine.set_constants({})))["n"] == BoundCount("n", 3, 0)
     with pytest.raises(DomainError, match="a shift or a product does not fit in the 64 bits"):
         native(machine, machine.set_constants({}))
@@ -265,18 +263,14 @@ def test_a_result_says_which_bounds_were_reached() -> None:
 
 
 def grown(*asked: Any, **options: Any) -> Growth:
-    found = api.check(*asked, **options).growth
-    assert found is not None
-    return found
+    return api.check(*asked, **options).growth
 
 
 def test_growth_says_how_far_a_verdict_is_stable_and_which_bounds_do_not_matter() -> None:
     found = api.check(errands.MACHINE, errands.PROPERTIES, days=2, errands=2, grow=60)
     growth = found.growth
-    assert growth is not None
     by_name = {item.name: item for item in growth.properties}
     changes = by_name["few-errands"].changes
-    assert changes is not None
     assert (changes.constant, changes.value, changes.verdict) == ("errands", 4, "violated")
     assert (by_name["nobody-runs-too-many"].changes, by_name["few-errands"].stable_up_to["errands"]) == (None, 3)
     assert (growth.why_stopped, "spare" in growth.settled, "holidays" in growth.switched_off) == ("", True, True)
@@ -331,7 +325,6 @@ def test_growth_keeps_the_answer_where_a_raised_bound_makes_the_model_go_wrong(e
     found = api.check(*BUCKET, engine=engine, grow=600)
     assert (found.verdict, found.distinct, found.constants) == ("violated", 4, {"drops": 3})
     growth = found.growth
-    assert growth is not None
     assert growth.why_stopped == "the model raises an error with drops=5"
     assert [(item.value, item.changed) for item in growth.steps] == [(4, ()), (5, ("it-is-not-measured",))]
     assert [(item.stable_up_to, item.changes) for item in growth.properties] == [

@@ -42,7 +42,6 @@ def made(folder: Path, bits: int) -> Path:
 
 @pytest.fixture
 def exposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that others can write, where the user's caches are."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(made(tmp_path / "open", 0o777)))
     return tmp_path / "open"
 
@@ -57,7 +56,7 @@ def asked_elsewhere(tmp_path: Path, **environment: str) -> subprocess.CompletedP
     )  # fmt: skip
 
 
-def test_a_folder_that_is_missing_is_made_for_this_user_alone_whatever_the_umask(
+def test_a_missing_folder_is_made_for_this_user_alone_whatever_the_umask(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = os.umask(0)
@@ -78,7 +77,7 @@ def test_the_folder_is_named_else_in_the_user_s_cache(tmp_path: Path, monkeypatc
     assert named(monkeypatch, tmp_path / "named") == (tmp_path / "named").resolve()
 
 
-def test_in_a_folder_that_others_may_read_a_private_one_is_used(
+def test_in_a_folder_that_others_can_read_a_private_one_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made(tmp_path / "mine", 0o755)
@@ -135,7 +134,7 @@ def test_without_any_safe_folder_nothing_is_compiled(exposed: Path, monkeypatch:
         cache.cache_folder()
 
 
-def test_a_link_is_followed_only_where_nobody_else_could_have_put_it(
+def test_a_link_is_followed_only_if_nobody_else_could_put_it_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "real").mkdir(0o700)
@@ -175,7 +174,7 @@ def test_the_stand_in_is_private_announced_once_and_serves_started_processes(
     assert folder.exists()
 
 
-def test_a_read_only_folder_is_refused_if_it_was_named_and_replaced_otherwise(
+def test_a_read_only_folder_is_refused_if_named_and_replaced_otherwise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = named(monkeypatch, tmp_path / "fencepost")
@@ -231,7 +230,6 @@ def test_only_what_was_written_aside_is_a_leftover(tmp_path: Path) -> None:
 def test_a_lock_keeps_others_out_until_it_is_released(tmp_path: Path) -> None:
     assert lock_folder(tmp_path / "missing") is None
     held = lock_folder(tmp_path, patience=0)
-    assert held is not None
     assert lock_folder(tmp_path, patience=0) is None
     with held:
         pass

@@ -26,7 +26,7 @@ GRID = {"width": 60, "starts": 4, "resting": 1}
 
 
 @group("kip101", VALUES)
-def test_a_search_that_cannot_number_its_states_is_kept_as_it_was_before_the_round(
+def test_a_search_that_cannot_number_its_states_is_kept_before_the_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = replace(RUN, checkpoint=str(tmp_path))
@@ -107,13 +107,10 @@ def test_a_search_that_finishes_leaves_no_checkpoint(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-# damaged folders
-
 STOPPED = replace(RUN, max_states=100)
 
 
 def stopped(folder: Path, **options: Any) -> Any:
-    """Leave a checkpoint in a folder and return its manifest."""
     ask("grid", GRID, replace(STOPPED, checkpoint=str(folder), **options))
     return json.loads((folder / "manifest.json").read_text())
 
@@ -124,7 +121,6 @@ def forge(folder: Path, manifest: dict[str, Any]) -> None:
 
 
 def refusal(folder: Path, name: str = "grid", values: dict[str, int] | None = None, **options: Any) -> str:
-    """Return the message of a refused resume."""
     with pytest.raises(UsageError) as caught:
         ask(name, GRID if values is None else values, replace(RUN, checkpoint=str(folder), resume=True, **options))
     return str(caught.value)
@@ -234,8 +230,8 @@ def test_rows_that_are_no_states_do_not_reach_compiled_code(tmp_path: Path, comp
 @pytest.mark.parametrize(
     ("kept", "asked", "says"),
     [
-        ({}, {"name": "finite-replicated-log", "values": {}},
-            "the checkpoint has protocol grid, but this search has finite-replicated-log"),
+        ({}, {"name": "id-sequence", "values": {}},
+            "the checkpoint has protocol grid, but this search has id-sequence"),
         ({}, {"compact": True},
             "the checkpoint was written without `compact=True`, but this search runs with `compact=True`"),
         ({}, {"normalize": False},
@@ -247,7 +243,7 @@ def test_rows_that_are_no_states_do_not_reach_compiled_code(tmp_path: Path, comp
     ],
     ids=str,
 )  # fmt: skip
-def test_a_checkpoint_serves_no_other_question(
+def test_a_checkpoint_serves_one_question(
     tmp_path: Path, kept: dict[str, Any], asked: dict[str, Any], says: str
 ) -> None:
     manifest = stopped(tmp_path)
@@ -274,7 +270,7 @@ def test_a_new_checkpoint_replaces_the_old_one_and_nothing_else(tmp_path: Path) 
 
 @group("grid", GRID)
 @pytest.mark.parametrize("limit", [100, 2_000], ids=["nothing new", "more states"])
-def test_a_checkpoint_cut_short_leaves_the_one_before(
+def test_a_checkpoint_cut_short_leaves_the_last_one(
     tmp_path: Path, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped(tmp_path)

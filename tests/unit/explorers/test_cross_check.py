@@ -54,7 +54,6 @@ COMPACT = pytest.mark.parametrize("compact", [False, True], ids=["exact", "compa
 
 
 def searched(code: Machine, options: Options | None = None) -> tuple[Search, Result]:
-    """Search the places with the code of this machine."""
     constants = TRUE.set_constants({})
     kernels = begin(generate(code, constants, (inside,), normalize=True))
     made = Search(TRUE, constants, (inside,), options or Options(workers=1), kernels=kernels)
@@ -84,19 +83,24 @@ def test_a_resumed_search_is_checked_as_a_whole(tmp_path: Path, *, compact: bool
     assert cross_check(made, result, 1 << 20).of == sum(made.position.levels[:-1]) > 1000
 
 
-def test_a_property_that_the_code_takes_for_another_is_noticed() -> None:
+def test_true_code_agrees_in_every_state_and_what_is_changed_then_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     made, result = searched(TRUE)
+    found = cross_check(made, result, 1 << 20)
+    assert (found.of, found.whole) == ((SIDE + 1) ** 2, True)
     made.properties = (below,)
     with pytest.raises(CrossCheckError, match="under the plain semantics, below is violated here"):
         cross_check(made, result, 1000)
-
-
-@COMPACT
-def test_true_code_agrees_in_every_state(*, compact: bool) -> None:
-    made, result = searched(TRUE, Options(workers=1, compact=compact, max_depth=30 if compact else None))
-    found = cross_check(made, result, None if compact else 1 << 20)
-    assert found.of == (29 * 30 // 2 if compact else (SIDE + 1) ** 2)
-    assert compact or found.whole
+    made.properties = (inside,)
+    with monkeypatch.context() as patch:
+        for name in ("LEAST_SECONDS", "SHARE"):
+            patch.setattr(f"fencepost.explorers.cross_check.{name}", -1000.0)
+        assert 0 < cross_check(made, result).states < result.distinct, "its time is spent"
+    for part in made.partitions:
+        part.table[::50] = 0
+    with pytest.raises(CrossCheckError, match="a successor was never stored"):
+        cross_check(made, result, 1000)
+    made, result = searched(TRUE, Options(workers=1, compact=True, max_depth=30))
+    assert cross_check(made, result, None).of == 29 * 30 // 2
 
 
 def test_exact_code_that_a_search_changed_to_agrees_too() -> None:
@@ -104,23 +108,19 @@ def test_exact_code_that_a_search_changed_to_agrees_too() -> None:
     constants = found.machine.set_constants({"replicas": 2})
     made = Search(found.machine, constants, (), Options(workers=1))
     result = made.run()
-    assert made.kernels.source.specialize is not None
     made.change_to(load(made.kernels.source.specialize(constants)))
     assert cross_check(made, result, 300).states == 300
 
 
 def at_the_end(s: Any, c: Any) -> bool:
-    """Both are in the last place."""
     return s.x == c.side and s.y == c.side
 
 
 def back(s: Any, c: Any) -> bool:
-    """One is before the first place."""
     return s.x < 0
 
 
 def undefined(s: Any, c: Any) -> bool:
-    """Raises an error before place 50."""
     return 1 << (s.x - 50) > s.y
 
 
@@ -131,9 +131,7 @@ BEHAVIOURS = (
 )
 
 
-def test_a_state_that_differs_is_an_error_of_ours_whatever_is_found_of_behaviours(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_state_that_differs_is_our_error_whatever_is_found_of_behaviours(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check runs after these are judged, outside of the budgets, and also if judging ends in an error."""
     order = []
     for where, name in (("explorers.liveness.engine.Engine", "judge"), ("explorers.cross_check", "cross_check")):
@@ -149,14 +147,6 @@ def test_a_state_that_differs_is_an_error_of_ours_whatever_is_found_of_behaviour
             search(TRUE, constants, (inside, prop), Options(workers=1, cross_check=1000), kernels=kernels)
         assert order == ["judge", "cross_check"]
         assert explain(caught.value)[0] == Exit.WRONG
-
-
-def test_a_lost_successor_is_noticed() -> None:
-    made, result = searched(TRUE)
-    for part in made.partitions:
-        part.table[::50] = 0
-    with pytest.raises(CrossCheckError, match="a successor was never stored"):
-        cross_check(made, result, 1000)
 
 
 def test_what_a_sample_excludes() -> None:
@@ -183,10 +173,3 @@ def test_the_probability_that_is_stated_is_that_of_noticing() -> None:
 def test_numbers_are_drawn_once_each_and_the_same_by_seed() -> None:
     assert sorted(draw(1000, 3)) == list(range(1000))
     assert list(draw(1000, 3)) == list(draw(1000, 3)) != list(draw(1000, 4))
-
-
-def test_a_sample_ends_when_its_time_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, result = searched(TRUE)
-    for name in ("LEAST_SECONDS", "SHARE"):
-        monkeypatch.setattr(f"fencepost.explorers.cross_check.{name}", -1000.0)
-    assert 0 < cross_check(made, result).states < result.distinct

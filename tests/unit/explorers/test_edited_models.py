@@ -54,7 +54,7 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 @pytest.mark.parametrize("compact", [False, True], ids=["exact", "compact"])
-def test_a_checkpoint_of_a_model_that_was_edited_is_refused(
+def test_a_checkpoint_of_an_edited_model_is_refused(
     model: Path, edit: tuple[str, str], compact: bool, tmp_path: Path
 ) -> None:
     folder = str(tmp_path / "checkpoint")
@@ -147,9 +147,7 @@ def test_a_proof_for_all_values_of_a_constant_is_of_those_from_its_low_bound_on(
     assert f.prove(model, unbounded={"most": None}).verdict.value == "undetermined"
 
 
-def test_a_function_is_checked_once_until_a_name_that_it_reads_means_something_else(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_function_is_checked_again_if_a_name_that_it_reads_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = PROTOCOLS["kip320"].machine
     before = check(machine)
     assert check(machine) is before

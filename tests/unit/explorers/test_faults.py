@@ -1,6 +1,4 @@
-"""The fewest faults that violate a property are found, all minimal ones and no others, and those that settings
-tolerate.
-"""
+"""The fewest faults that violate a property are found, and those that settings tolerate."""
 
 import operator
 from dataclasses import replace
@@ -61,12 +59,9 @@ def test_the_front_is_that_of_a_search_of_every_budget(prop: Any, copies: int, f
     assert [item.cost for item in found.front] == sorted(item.cost for item in found.front)
 
 
-def test_what_nothing_breaks_takes_one_search() -> None:
+def test_what_nothing_breaks_takes_one_search_and_one_that_ends_early_never_counts_as_tolerating() -> None:
     found = front({"crashes": 1, "floods": 0})
     assert (found.front, found.searches, found.least) == ((), 1, None)
-
-
-def test_a_search_that_ends_early_is_told_and_never_counts_as_tolerating() -> None:
     found = front({}, max_states=1)
     assert found.front == ()
     assert ((0, 2, 0), "the limit of 1 states was reached") in found.unknown
@@ -121,9 +116,7 @@ def pairs(bound: str = "C.n", start: str = "c.n", low: int = 0) -> tuple[Machine
         ("largest(C.n, 2)", "c.n", {"crashes": 1, "floods": 1}),
     ],
 )
-def test_a_budget_that_is_not_a_constant_by_itself_is_not_counted(
-    bound: str, start: str, happened: dict[str, int]
-) -> None:
+def test_a_budget_that_is_not_a_constant_is_not_counted(bound: str, start: str, happened: dict[str, int]) -> None:
     machine, fine, constants = pairs(bound, start)
     assert fault_kinds(machine) == {"floods": "m"}
     for named in ((), ("crashes",), ("floods", "crashes")):
@@ -133,7 +126,6 @@ def test_a_budget_that_is_not_a_constant_by_itself_is_not_counted(
     look = natively(machine, fine, compiled(machine, constants, (fine,)))
     found = tolerance(machine, constants, fine, {"floods": 1}, Options(workers=1), look)
     path = found.front[0].result.of("fine").path
-    assert path is not None
     assert spent(Interpreter(machine, constants), path) == happened
 
 
@@ -299,9 +291,6 @@ def test_a_negative_cost_is_refused() -> None:
         api.faults(VAULT, prop="a-copy-is-left", costs={"crashes": -5})
 
 
-# -- interrupted, and gone on with
-
-
 def end_after(searches: int, monkeypatch: pytest.MonkeyPatch, why: Reason = BY_KEYBOARD) -> None:
     whole, left = faults.search, [None] * searches
 
@@ -323,7 +312,7 @@ def test_an_interrupted_search_never_counts_as_tolerating(monkeypatch: pytest.Mo
     assert found.unknown == (((1, 0, 1), "SIGINT was received"),)
 
 
-def test_after_an_interrupt_no_setting_is_begun_and_a_resumed_grid_is_the_whole_one(
+def test_after_an_interrupt_no_setting_is_begun_and_a_resumed_grid_is_whole(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked, kept = words("--set floods=0 --grid copies=1,2,3"), ("--checkpoint", str(tmp_path))
@@ -339,7 +328,7 @@ def test_after_an_interrupt_no_setting_is_begun_and_a_resumed_grid_is_the_whole_
     assert grid_of(*asked, *kept, "--resume") == whole
 
 
-def test_a_setting_that_memory_left_undetermined_is_asked_again(
+def test_a_setting_undetermined_for_want_of_memory_is_asked_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked, kept = ("--grid", "copies=1,2"), ("--checkpoint", str(tmp_path))

@@ -117,7 +117,7 @@ def known_by(held: ModuleType) -> str:
 
 
 @pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES)
-def test_what_changes_the_meaning_changes_the_fingerprint(
+def test_a_new_meaning_is_a_new_fingerprint(
     changes: list[tuple[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = known_by(module(tmp_path / "before", [], monkeypatch))
@@ -134,9 +134,7 @@ def test_words_and_layout_change_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     assert known_by(module(tmp_path / "after", words, monkeypatch)) == before
 
 
-def test_a_proof_is_made_again_where_other_constants_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proof_is_made_again_if_other_constants_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for name, *change in (
         ("before", "", ""),
@@ -163,9 +161,7 @@ def _refusing(limit: int, *, least: float = 0.5) -> Callable[[Any], bool]:
     return refuse
 
 
-def test_a_function_outside_of_the_language_is_known_by_defaults_and_by_values_around_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_function_outside_of_the_language_is_known_by_values_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
     before = plain_texts(_refusing(3))
     assert plain_texts(_refusing(3)) == before
     changed = _refusing(3)

@@ -1,6 +1,4 @@
-"""Models that engines would misread, and mistakes of a Python programmer in a first model, are refused with the place,
-the cause, and what to write instead.
-"""
+"""Mistakes in a model are refused with the place, the cause, and what to write instead."""
 
 import ast
 import re

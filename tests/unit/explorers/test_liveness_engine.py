@@ -1,6 +1,4 @@
-"""The native engine for properties of behaviours agrees with the reference on larger machines, for any number of
-workers, and reports an early end.
-"""
+"""The native engine for properties of behaviours agrees with the reference on larger machines."""
 
 import random
 from itertools import combinations
@@ -106,7 +104,6 @@ SIZES = (
 
 
 def answers(machine: Machine, values: dict[str, int], asked: tuple[Property, ...], **options: Any) -> list[Verdict]:
-    """Require that both engines say the same of properties, and return the verdicts."""
     plain, native = (
         search(machine, machine.set_constants(values), asked, Options(workers=1, **options)).properties
         for search in (plain_search, native_search)
@@ -133,9 +130,6 @@ def test_messages_are_told_apart_by_arrays_shorter_than_their_room(items: int, e
     )
     first = Verdict.HOLDS if each else Verdict.VIOLATED
     assert answers(parcels.MACHINE, {"items": items}, asked) == [first, Verdict.VIOLATED]
-
-
-# -- a real protocol, in many batches
 
 
 def leads_alone(s: Any, c: Any) -> bool:
@@ -183,9 +177,6 @@ def test_each_sort_of_step_has_one_code_however_often_the_table_grows(monkeypatc
     assert shared(results[0]) == shared(results[1])
 
 
-# -- cut short
-
-
 def test_a_property_is_undetermined_where_the_budget_ends_in_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines.Graph, "build", lambda self: self.pause() or pytest.fail("it went on"))
     monkeypatch.setattr(engines.Engine, "compile_seconds", -1e9)
@@ -201,14 +192,11 @@ def test_an_interrupt_in_the_graph_leaves_it_undetermined(monkeypatch: pytest.Mo
     assert result.verdict is Verdict.UNDETERMINED
 
 
-def test_a_graph_that_will_not_fit_is_not_begun() -> None:
+def test_a_graph_that_will_not_fit_is_not_begun_nor_one_of_fingerprints() -> None:
     size = ask(Options(workers=1)).store_bytes
     result = ask(Options(workers=1, memory=size + (1 << 20)))
     assert result.verdict is Verdict.UNDETERMINED
     assert "too small for the graph of" in result.why_stopped or "memory limit" in result.why_stopped
-
-
-def test_fingerprints_are_refused() -> None:
     with pytest.raises(UsageError, match="`compact=True` stores no states"):
         ask(Options(workers=1, compact=True))
 
@@ -264,15 +252,10 @@ PROPERTIES = (done,)
 @pytest.mark.parametrize(("n", "worst", "best"), [(1, 0, 0), (2, 3, 1), (3, 6, 1)])
 def test_the_least_cost_is_the_least_over_all_ways_of_all_values(engine: str, n: int, worst: int, best: int) -> None:
     cost = f.check(*ROOMS, engine=engine, n=n).properties[0].cost
-    assert cost is not None
     assert (cost.worst, cost.best) == (worst, best)
 
 
-# -- the kernels on graphs of their own
-
-
-Edges = list[tuple[int, int, int]]
-"""A graph: source, target and class of each step."""
+Edges = list[tuple[int, int, int]]  # a graph: source, target and class of each step
 
 
 def rows_of(states: int, edges: Edges) -> Rows:
@@ -300,9 +283,7 @@ def test_components_are_those_of_networkx_and_in_order(seed: int) -> None:
     assert all(component[target] <= component[source] for source, target, _ in edges)
 
 
-PROMISES = 150
-PROMISES = 150
-"""More than fit two words of bits."""
+PROMISES = 150  # more than fit two words of bits
 
 
 @pytest.mark.parametrize("block", range(4))

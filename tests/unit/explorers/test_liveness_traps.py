@@ -53,7 +53,6 @@ def costs(*fair: Fairness, bound: int | None = None, without: tuple[Any, ...] = 
 
 
 def nodes(found: PropertyResult) -> list[int]:
-    assert found.path is not None
     return [state[0] for state in found.path.states]
 
 
@@ -66,8 +65,7 @@ class Trap(NamedTuple):
     nodes: list[int] | None = None
     loop: list[int] | set[int] | None = None
     about: dict[str, Any] | None = None
-    found: dict[str, Any] | None = None
-    """The expected cost."""
+    found: dict[str, Any] | None = None  # the expected cost
 
 
 def holds(graph: str, *fair: Fairness, without: tuple[Any, ...] = (), **about: Any) -> Trap:
@@ -141,10 +139,8 @@ def costly(graph: str, prop: Property, verdict: Verdict, /, nodes: Any = None, l
     return Trap(verdict, graph, prop, nodes, loop, about, more)
 
 
-LARGE = 2**62 - 1
-"""Two of it fit 64 bits, three do not."""
-BELOW: Any = maze.C.starts - 5
-"""A sum of constants: -4 where the walk begins at node 0."""
+LARGE = 2**62 - 1  # two of it fit 64 bits, three do not
+BELOW: Any = maze.C.starts - 5  # a sum of constants: -4 where the walk begins at node 0
 
 
 def leaps(before: maze.State, after: maze.State, c: maze.C) -> int:
@@ -153,7 +149,6 @@ def leaps(before: maze.State, after: maze.State, c: maze.C) -> int:
 
 
 def large(before: maze.State, after: maze.State, c: maze.C) -> int:
-    """Return the same large cost for each step."""
     return LARGE
 
 
@@ -214,7 +209,6 @@ def test_a_trap_is_seen(engine: Engine, trap: Trap) -> None:
     assert found.verdict is trap.verdict
     assert trap.nodes in (None, nodes(found) if found.path else [])
     if trap.loop is not None:
-        assert found.path is not None
         loop = nodes(found)[found.path.loop :]
         assert trap.loop == (loop if isinstance(trap.loop, list) else {*loop})
     elif found.verdict is HOLDS:
@@ -268,7 +262,6 @@ def test_a_cost_that_does_not_fit_64_bits_is_told_as_such_beside_errors_that_are
     steps = [f"b {source}>{target}" for source, target in zip([4, *others], others, strict=False)]
     graph = ", ".join([f"a {start}>4", *steps])
     found = ask(plain, graph, by_function(shifted), when=[start], starts=[start])
-    assert found.cost is not None
     assert (found.verdict, found.cost.worst) == (HOLDS, 2**70)
     with pytest.raises(DomainError, match="a shift or a product does not fit in the 64 bits"):
         ask(native, graph, by_function(shifted), when=[start], starts=[start])

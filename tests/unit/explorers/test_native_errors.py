@@ -1,6 +1,4 @@
-"""An error of a model ends as the plain semantics' error on every engine: compiled code detects it, the plain semantics
-explains it.
-"""
+"""An error of a model ends as the plain semantics' error on every engine."""
 
 import time
 from collections.abc import Callable
@@ -114,7 +112,6 @@ ENGINES = [pytest.param(plain, id="plain"), *(pytest.param(at_level(level), id=f
 
 
 def error_of(search: Any, found: Any, fault: int) -> str:
-    """Return the error that ends a search of a machine with a fault."""
     with pytest.raises(DomainError) as caught:
         search(found.MACHINE, found.MACHINE.set_constants({"fault": fault}), found.PROPERTIES, Options(workers=2))
     return str(caught.value)

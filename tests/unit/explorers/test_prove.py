@@ -96,23 +96,10 @@ def test_a_conjunction_or_two_steps_are_inductive_where_a_part_is_not() -> None:
     assert register("first-is-empty", "second-is-empty").verdict is Verdict.PROVED
     assert register("first-is-empty", k=2).verdict is Verdict.PROVED
     assert register("first-is-empty", k=2, puts=1).verdict is Verdict.UNDETERMINED
-
-
-def test_what_is_inductive_is_proved_beside_what_is_not() -> None:
     found = register("first-is-empty", "moves-are-bounded", "moves-are-counted")
-    assert [(item.verdict, item.why) for item in found.findings] == [
-        (Verdict.UNDETERMINED, "induction fails: move may break the property"),
-        (Verdict.PROVED, ""),
-        (Verdict.PROVED, ""),
-    ]
-
-
-def test_a_bounded_search_finds_the_shortest_violation_and_nothing_before_it() -> None:
-    assert register("first-is-empty", puts=1, depth=1).verdict is Verdict.NOT_FOUND
-    found = register("first-is-empty", puts=1, depth=4)
-    assert (found.verdict, found.depth) == (Verdict.VIOLATED, 2)
-    assert found.history is not None
-    assert [name for name, _ in found.history.steps] == ["put", "move"]
+    said = [(item.verdict, item.why) for item in found.findings]
+    broken = (Verdict.UNDETERMINED, "induction fails: move may break the property")
+    assert said == [broken, (Verdict.PROVED, ""), (Verdict.PROVED, "")], "what is inductive is proved beside it"
 
 
 def test_what_fails_initially_for_other_constants_only_is_no_violation() -> None:
@@ -278,9 +265,6 @@ def test_without_z3_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> Non
     )
 
 
-# -- interrupted
-
-
 def interrupt_after(questions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate Ctrl-C in z3 after this many questions."""
     whole, asked = Asking.ask, []
@@ -296,9 +280,7 @@ def interrupt_after(questions: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("way", [{}, {"k": 2}, {"depth": 3}, {"everywhere": True}])
 @pytest.mark.parametrize("questions", [0, 1])
-def test_an_interrupted_proof_proves_nothing_and_says_why(
-    way: dict[str, Any], questions: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_proof_says_why(way: dict[str, Any], questions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupt_after(questions, monkeypatch)
     found = register("first-is-empty", "second-is-empty", **way)
     assert {item.verdict for item in found.findings} == {Verdict.UNDETERMINED}
@@ -313,9 +295,7 @@ def test_what_was_decided_before_an_interrupt_is_told(monkeypatch: pytest.Monkey
     assert found.of("moves-are-bounded").why == "SIGINT was received"
 
 
-def test_an_interrupted_proof_has_the_status_of_undetermined_and_is_not_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_proof_is_undetermined_and_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
     both = asked("--property", "second-is-empty")
     with monkeypatch.context() as patch:
@@ -366,9 +346,6 @@ def test_an_error_in_another_process_is_raised_here() -> None:
         apart(lambda _: 1 // 0, print)
 
 
-# -- what the report says
-
-
 def test_values_of_constants_that_may_have_any_are_told_beside_a_counterexample() -> None:
     told = " ".join(fencepost(*asked("--unbounded", "puts", "-v")).stdout.split())
     assert "Values of the unbounded constants in this step: puts=0." in told
@@ -382,7 +359,7 @@ def test_values_of_constants_that_may_have_any_are_told_beside_a_counterexample(
         ("moves-are-bounded", "Lemmas that are inductive together with the proved properties"),
     ],
 )
-def test_lemmas_are_said_to_be_enough_only_where_something_is_proved(
+def test_lemmas_are_enough_only_if_something_is_proved(
     name: str, heading: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     constants = shift_register.MACHINE.set_constants({"puts": 1})
@@ -421,9 +398,7 @@ def small(s: State, c: C) -> bool:
 
 
 @pytest.mark.parametrize("k", [1, 2])
-def test_a_proof_that_lifts_a_bound_names_what_leaves_it_under_the_constants_as_they_are(
-    tmp_path: Path, k: int
-) -> None:
+def test_a_proof_that_lifts_a_bound_names_what_leaves_it_under_the_given_constants(tmp_path: Path, k: int) -> None:
     file = tmp_path / "up.py"
     file.write_text(HEAD.replace("bound(3, low=1, high=9", "bound(600, low=1, high=900") + whole(UP))
     found = data_of(fencepost("prove", str(file), "--unbounded", "n", "--k", str(k), "--json"))

@@ -76,7 +76,6 @@ def test_a_search_that_changes_over_may_stop_and_go_on_with_other_code(
 
 
 def other_process() -> Any:
-    """Return the process that optimizes code, if there is one."""
     return tiers._optimizer._running[1]._process if tiers._optimizer._running is not None else None
 
 
