@@ -16,7 +16,7 @@ from fencepost.explorers.running.files import Lock, lock_folder, read_file, writ
 from fencepost.model.language.errors import UnkeptError, UsageError
 
 PATIENCE = 5.0
-"""Time in seconds for the workers of a killed process to end and release its folder."""
+"""Maximum time, in seconds, for the workers of a killed process to end and release its folder."""
 
 
 def write_text(path: Path, text: str) -> None:
@@ -77,7 +77,7 @@ def keeps_search(folder: Path) -> bool:
 
 @contextmanager
 def alone_in(folder: str | Path | None) -> Iterator[None]:
-    """Lock the folder of a checkpoint, unless the checkpoint is not on this machine."""
+    """Lock the folder of a checkpoint if it is on this machine."""
     if folder is None or "://" in str(folder):
         yield
         return
@@ -101,9 +101,9 @@ FORMAT = 3
 """Version of the format of rows. In format 2, rows did not record which initial states they belong to."""
 
 PLAIN = re.compile(r"[a-z0-9._=/ -]*")
-"""Matches names of rows that are safe as file names without a digest."""
+"""A pattern for names of rows that are safe as file names without a digest."""
 LONGEST = 200
-"""Maximum length of a row's name in a file name, because operating systems reject file names longer than 255 bytes."""
+"""Maximum length of a row's name in a file name: operating systems reject file names longer than 255 bytes."""
 
 
 def digest(parts: list[str]) -> str:

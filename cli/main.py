@@ -22,7 +22,7 @@ from fencepost.cli.status import Exit
 from fencepost.explorers.running.interrupts import Signals
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-"""Signals that end a command like Ctrl-C: results so far are kept, and no process is left running."""
+"""Signals that end a command as Ctrl-C does: results so far are kept, and no process is left running."""
 LISTED = {
     "Check": {"check": ("check:check", "Check every property of protocols by exhaustive search."),
         "catalogue": ("catalogue:catalogue", "Run the catalogue and compare its results with the expected ones."),
@@ -207,7 +207,7 @@ def _close() -> None:
 
 
 class _Notes(io.TextIOWrapper):
-    """A stream that ignores errors, and is unbuffered, because an interrupted flush would write everything twice."""
+    """A stream that ignores errors. It is unbuffered, because an interrupted flush would write everything twice."""
 
     def write(self, text: str, /) -> int:
         try:

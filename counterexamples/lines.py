@@ -77,7 +77,7 @@ class Lines:
         if found.group(1).startswith("induction"):
             self.refuse(
                 first.number,
-                f"the file contains a step that breaks an induction, and no run. Read it as text. {A_TRACE}",
+                f"the file contains a step that breaks an induction, not a run. Read it as text. {A_TRACE}",
             )
         if found.group(1) != FORMAT:
             self.refuse(

@@ -207,7 +207,7 @@ def _refused(guards: Guards, step: Step, error: DisabledError, number: int, firs
 
 
 _CHECKED: dict[int, tuple[Machine, Guards, dict[str, tuple[Line, ...]]]] = {}
-"""Checked parts of machines, by machine id. The machine is stored too, so that its id is not reused."""
+"""Guards and lines of machines, by machine id. The machine is stored too, so that its id is not reused."""
 
 
 def _checked(machine: Machine) -> tuple[Guards, dict[str, tuple[Line, ...]]]:

@@ -122,7 +122,7 @@ class _Reader:
                 self.refuse(
                     header[name].number,
                     f"{name} is {quoted(header[name].text)}, but {own}. The line only informs the reader: remove "
-                    "it, and see whether the trace still shows its claim.",
+                    "it, and see whether the trace still replays.",
                 )
 
     def args(self, plain: Interpreter, prop: Property | None, header: Mapping[str, Line]) -> tuple[int, ...]:
@@ -132,8 +132,8 @@ class _Reader:
                 example = prop.behaviour.shown(plain.arguments(prop)[0])
                 self.refuse(
                     header["property"].number,
-                    f"property {prop.name!r} is about each {', '.join(name for name, _ in params)}, but the header "
-                    f"names no value. Write a line such as `for: {example}`.",
+                    f"property {prop.name!r} needs a value for {', '.join(name for name, _ in params)}, but the "
+                    f"header gives none. Write a line such as `for: {example}`.",
                 )
             return ()
         line = header["for"]

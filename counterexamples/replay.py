@@ -79,7 +79,7 @@ def changes_since(file: TraceFile | None, text: str, *, whole: bool) -> str:
     if found is None and whole:
         return " The states are as recorded, so the header or the model has changed."
     if found is None:
-        return " The states are as recorded, so the header or the model has changed, or step and states were edited."
+        return " The states are as recorded, so the header or the model has changed, or steps and states were edited."
     if found.step:
         was = (found.was or "").strip()
         return f" The steps differ from the recorded steps at step {found.step}: {found.place} has {was!r}."
@@ -107,8 +107,8 @@ class Replay:
 
 
 def follow(trace: Trace, file: TraceFile | None = None) -> Replay:
-    """Replay a trace; raise UsageError if a step is disabled, or if the end does not show the trace's claim. If the
-    trace's `file` is given, error messages name the line and what has changed since the states were recorded.
+    """Replay a trace; raise UsageError if a step is disabled, or if the trace does not end as it claims. If the trace's
+    `file` is given, error messages name the line and what has changed since the states were recorded.
     """
     return _Replaying(trace, file).run()
 
@@ -162,7 +162,7 @@ def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol
 
 
 def write(path: str | File, trace: Trace) -> Replay:
-    """Write a trace that replays; otherwise raise MismatchError, or UsageError if the file cannot be written."""
+    """Write a trace; raise MismatchError if it does not replay, or UsageError if the file cannot be written."""
     try:
         made = follow(trace)
     except UsageError as error:

@@ -36,7 +36,7 @@ class Attempts:
         return time.perf_counter() > self.deadline
 
     def take(self, steps: Steps) -> Steps | None:
-        """Take the enabled steps until they show the trace's claim, and return the steps, or None if they never do. A
+        """Take the enabled steps until they lead to the trace's finding; return the steps, or None if they never do. A
         step whose message is not in flight takes the most similar message. A step that a guard refuses is skipped.
         """
         if self.start is None:
@@ -212,8 +212,8 @@ def from_first_start(trace: Trace, deadline: float) -> Trace:
 
 
 def lower(trace: Trace, deadline: float) -> Trace:
-    """Return the trace with the smallest sizes for which its steps still show its claim. Constants that determine the
-    shape of states do not change, because a smaller shape may lack values that the steps name.
+    """Return the trace with the smallest sizes for which its steps still lead to its finding. Constants that determine
+    the shape of states do not change, because a smaller shape may lack values that the steps name.
     """
     trace = from_first_start(trace, deadline)
     machine = trace.protocol.machine

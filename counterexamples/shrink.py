@@ -34,7 +34,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Shrunk:
-    """A shortened trace, and the length up to which shorter traces are ruled out.
+    """A shortened trace, and the length up to which no shorter trace exists.
 
     `checked` is a length in states. With the final constants, no shorter trace of at most this length shows the same
     finding. `searched` is the number of distinct states in the last search.
@@ -64,7 +64,7 @@ class Shrunk:
         if self.shortest:
             is_wide = self.before_lowering and set(self.lowered) - self.shapes
             more = ", nor with the original ones" if is_wide else ""
-            return f"No shorter trace exists with these constants{more}: {self.searched:,} states were searched."
+            return f"No shorter trace exists with these constants{more}: {self.searched:,} states were visited."
         if not self.checked:
             return f"It is not known whether a shorter trace exists with these constants ({self.why_stopped})."
         return (
@@ -80,7 +80,7 @@ def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], Non
     if trace.kafka:
         raise UsageError(
             f"the trace shows where Kafka {trace.kafka} deviates from the model, which only a run on Kafka's classes "
-            "can show: `fencepost conform` already makes such traces as short as possible."
+            "can detect: `fencepost conform` already makes such traces as short as possible."
         )
     if trace.recorded:
         raise UsageError(

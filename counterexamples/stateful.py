@@ -3,9 +3,9 @@
 Hypothesis chooses whole schedules, and the compiled machine runs them, so Hypothesis spends its time on choosing and
 shrinking. A schedule is a string of bytes, with one or two bytes for each step. The value 0 takes no step, so that a
 smaller schedule is a shorter walk. A value n > 0 selects the enabled step with index (n - 1) modulo the number of
-enabled steps, so no schedule is ever rejected. An example contains several schedules, because Hypothesis needs at least
-a millisecond per example, and the compiled machine runs several schedules in that time. `rule_machine` makes a plain
-rule for each action instead, which is slower but easier to debug.
+enabled steps, so every schedule is valid. An example contains several schedules, because Hypothesis needs at least a
+millisecond per example, and the compiled machine runs several schedules in that time. `rule_machine` makes a plain rule
+for each action instead, which is slower but easier to debug.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PILOTS, FEW = 500, 0.02
 
 @dataclass(frozen=True)
 class Profile:
-    """The size of a test: examples, schedules per example, steps per schedule. With `fixed`, it is reproducible."""
+    """The size of a test: examples, schedules per example, steps per schedule. A `fixed` test is reproducible."""
 
     name: str
     examples: int
@@ -339,7 +339,7 @@ def machine_test(
         write(file, shrunk.trace)
         plain = shrunk.trace.interpreter()
         steps = "\n".join(f"  {number} {plain.show(step)}" for number, step in enumerate(shrunk.trace.steps, 1))
-        raise AssertionError(f"{shrunk.trace.finding} after these steps, which are in {file}:\n{steps}\n{shrunk.reach}")
+        raise AssertionError(f"{shrunk.trace.finding} after these steps (saved in {file}):\n{steps}\n{shrunk.reach}")
 
     test.__name__ = f"test_{machine.name.replace('-', '_')}"
     test.__doc__ = f"{machine.sentence}: no schedule violates a property."

@@ -34,7 +34,7 @@ class Cell(NamedTuple):
 
 class Part(NamedTuple):
     """A part of a state: the fields of the state itself (if `table` is empty), or one element of an array of records,
-    as a row of the array's table. Ghost variables and budgets form the last part, which has no table.
+    which is a row of the array's table. Ghost variables and budgets form the last part, which has no table.
     """
 
     table: str

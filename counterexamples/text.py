@@ -1,8 +1,8 @@
 """A trace as text for readers: its finding, then each step with its sentence and its changes.
 
 Replicas, and other records with logs, are shown as a table after each step that changes one of them, with leader and
-followers side by side. Every other change has a separate line. Lines and tables fit any terminal, without breaks inside
-names or values.
+followers side by side. Every other change is shown on its own line. Lines and tables fit any terminal, without breaks
+inside names or values.
 """
 
 import inspect

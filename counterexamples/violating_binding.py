@@ -46,7 +46,7 @@ class ViolatingBinding(NamedTuple):
 
 
 def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
-    """Return the values that violate a trace's property at its end; None unless the end violates a predicate."""
+    """Return the values that violate a trace's property at its end, or None if no predicate is violated there."""
     prop = trace.prop
     if prop is None or not prop.kind.must_hold:
         return None
@@ -205,8 +205,8 @@ class _Frame:
                 self.explained.operands = _operands(node, scope)
 
     def each(self, node: ast.BoolOp, scope: Scope, *, wanted: bool) -> None:
-        """Explain every operand. The result is the last operand's condition with its values, or the whole expression
-        without values that differ between operands.
+        """Explain every operand. The result is the condition of the last operand with its values, or the whole
+        expression without the values that differ between operands.
         """
         explained = self.explained
         outer, found, differing = explained.values, dict[str, tuple[str, Any]](), set[str]()

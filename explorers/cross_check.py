@@ -33,9 +33,9 @@ LEAST_SECONDS = 0.1
 SHARE = 0.1
 """Default time for the sample, as a fraction of the search's time (but at least LEAST_SECONDS)."""
 AIM = 0.9
-"""Fraction of the allowed time to plan for; the rest is a margin, because later states may take longer."""
+"""The sample is planned to take this fraction of the allowed time, because later states may take longer."""
 BY_GUARD = 1.0
-"""Minimum seconds of a sample that counts blocked steps for each guard; it must check the model first."""
+"""Minimum seconds of a sample that counts blocked steps for each guard, because the model must be checked first."""
 FIRST_CHUNK = 4
 CHUNK = 256
 
@@ -64,7 +64,7 @@ class Stored(Protocol):
         """Return, for each row, whether the search stored it."""
 
     def parents(self, states: Sequence[Any]) -> list[Key | None] | None:
-        """Return the stored parents (None for initial states), or None if `keys` has already checked the parents."""
+        """Return the stored parents, with None for initial states; return None if `keys` has already checked them."""
 
     def way_to(self, state: Any) -> Path:
         """Return a path from an initial state to a stored state."""
@@ -99,7 +99,7 @@ def cross_check(
 
 
 def draw(total: int, seed: int) -> Iterator[int]:
-    """Yield the numbers below `total` in random order, using memory proportional to the numbers already drawn."""
+    """Yield the numbers below `total` in random order. Use memory only for the numbers already drawn."""
     chosen = random.Random(seed)  # noqa: S311 (a sample)
     moved: dict[int, int] = {}
     for left in range(total, 0, -1):

@@ -24,7 +24,7 @@ def values_of(schema: Schema, domain: Domain) -> range:
 
 
 def with_way(plain: Interpreter, properties: Iterable[Property], path: Path, error: DomainError) -> DomainError:
-    """Return an error with its path; with symmetry, this is the error that the machine raises without symmetry."""
+    """Return an error with its path. With symmetry, return the error that the machine raises without symmetry."""
     found, end = error, path.states[-1]
     try:
         for prop in properties if plain.symmetry is not None else ():
@@ -50,7 +50,7 @@ LONGEST = 100
 def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
     """Return a path with the same length and end, and with faults (steps that spend a budget) as late as possible.
 
-    Faults that can be swapped follow the order of the machine's actions. If the property is about steps, the step that
+    Faults that commute are put in the order of the machine's actions. If the property is about steps, the step that
     decides it stays last. `path` must be a shortest path, so no reordering can decide the property earlier.
     """
     end = len(path.steps) - (1 if prop.over_steps else 0)

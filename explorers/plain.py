@@ -40,7 +40,7 @@ class PlainSearch(Stoppable):
         self.parents: dict[Key, Key | None] = {}
         self.decided: dict[str, tuple[Key, Transition | None]] = {}
         self.sure: dict[str, tuple[Key, Transition | None]] = {}
-        """Number of decisions made before the current level."""
+        """The decisions made before the current level."""
         self.fired: Counter[str] = Counter({item.label: 0 for item in machine.actions})
         self.refused: Counter[tuple[str, int]] = Counter()
         self.reached: Counter[str] = Counter()

@@ -188,7 +188,7 @@ def ended_by_signal(why: str) -> bool:
 
 @dataclass(frozen=True)
 class Compiled:
-    """The cost of compiling a machine: seconds, and the compiling process's peak bytes (0 for cached code)."""
+    """The cost of compiling a machine: seconds, and peak memory of the compiling process in bytes (0 if cached)."""
 
     tier: str
     """The tier of the code, `cheap` (available at once) or `optimized`."""
@@ -226,7 +226,7 @@ def not_kept(error: UsageError) -> Problem:
 SURE = 0.999
 """Confidence with which a sample rules out a given share of wrong states."""
 EVERY = 1 << 62
-"""More states than any search stores."""
+"""More states than any search can store."""
 
 
 def judged(item: Property, path: Path | None, *, complete: bool) -> PropertyResult:
@@ -274,7 +274,7 @@ class CrossCheck:
 
 
 class CrossCheckError(MismatchError):
-    """Error for a stored state on which compiled code and plain semantics differ; it contains the path to the state."""
+    """Error for a stored state on which compiled code and the plain semantics differ, with the path to the state."""
 
     def __init__(self, message: str, path: Path | None) -> None:
         super().__init__(message)

@@ -37,7 +37,7 @@ def clean_restarts_are_not_refused(s: State, c: C) -> bool:
 
 @always
 def new_controllers_refuse_no_clean_restart(s: State, c: C) -> bool:
-    """BS-S4: a controller that became active after a broker's controlled shutdown does not reject its next process."""
+    """BS-S4: a controller that became active after a broker's controlled shutdown does not reject the next process."""
     return not (s.ghost_new and is_refused(s, c))
 
 
@@ -57,7 +57,7 @@ PROPERTIES = properties_in(globals())
 
 
 def is_dead(s: State, c: C) -> bool:
-    """Return whether the broker's process has died but the broker is not fenced yet."""
+    """Return whether the broker's process has died and the broker is not yet fenced."""
     return not s.broker.running and not s.controller.fenced
 
 

@@ -26,7 +26,7 @@ An entry has the following keys, of which only `sentence` is required:
     reference  (bugs) the report or the fix
     switch     (bugs, hypotheses) the constants that reintroduce it: "," joins constants that are needed together, ";"
                separates alternatives
-    depends    constants, and ids of other entries, that it refers to
+    depends    constants and ids of other entries that it refers to
     same_as    (claims) the entries that decide it: the claim is that entry, or a part of it
     verdict    broken: the protocol violates it; for a hypothesis: confirmed or refuted
     answer     the result in words
@@ -37,11 +37,11 @@ An entry has the following keys, of which only `sentence` is required:
                version; the properties after the colon replace `by`
     classes    the expected verdicts on Kafka's classes and schemas: "not built: 3.9.2, 4.0.2; holds: 4.1.2"
     releases   (hypotheses observed in Kafka before they were modelled) the affected releases: "4.0, 4.1, 4.2"
-    driven     (likewise) the patch releases whose classes reproduced it in unarchived histories: "4.1.2, 4.4.0"
+    driven     (likewise) the patch releases whose classes reproduced it, without archived histories: "4.1.2, 4.4.0"
     harm       (likewise) the effect, as named by `reproduce`: lost, out, leaderless, behind, misassigned, returned
     without_elr  (likewise) the effect without eligible leader replicas, if it differs
     repair     (likewise) the fix
-    as         the entry whose runs, verdict and answer apply
+    as         the entry whose runs, verdict and answer also apply to this one
     about      a table with any of these keys, for brevity:
                about = {source="KIP-903, Controller", depends=["alter_partition_version"]}
 

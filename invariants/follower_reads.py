@@ -88,7 +88,7 @@ def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
 
 
 def cases_that_fit(c: C, r: Replica, offset: int) -> int:
-    """Return how many of the six cases an offset matches, as KIP-392 defines them (Out of range handling)."""
+    """Return to how many of KIP-392's six cases an offset belongs (Out of range handling)."""
     received = max(r.end, r.received) if keeps_received(c) else r.end
     first_uncommitted = r.high_watermark if c.tail_is_uncommitted else r.high_watermark + 1
     return (
@@ -227,7 +227,7 @@ def follower_is_ahead(s: State, c: C) -> bool:
 
 @sometimes
 def truncation_is_found(before: State, after: State, c: C) -> bool:
-    """A consumer detects that records that it has read were truncated."""
+    """A consumer detects that records it had read were truncated."""
     return (
         before.consumer.doing in (Doing.VALIDATING, Doing.CHECKING)
         and after.consumer.position < before.consumer.position

@@ -130,12 +130,12 @@ def is_behind(s: State, c: C) -> bool:
 
 
 def is_not_behind(s: State, c: C) -> bool:
-    """Return whether the newest leader knows everything that is committed, or does not know yet that it leads."""
+    """Return whether the newest leader knows all that is committed, or does not yet know that it leads."""
     return not is_behind(s, c)
 
 
 def has_not_heard(s: State, c: C, follower: int) -> bool:
-    """Return whether an ISR member has records that its leader, but not the member itself, knows to be committed."""
+    """Return whether an ISR member has records that its leader knows to be committed and the member does not."""
     f = s.replica[follower]
     return (
         f.is_up

@@ -38,7 +38,7 @@ def metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_applies_metadata)
 def late_metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
-    """Q53, by order of delivery: metadata never shows an older leader than a hint that was accepted earlier."""
+    """Q53, in order of delivery: metadata never shows an older leader than a hint that was accepted earlier."""
     return before.refresh.body >= before.ghost_hinted
 
 

@@ -105,7 +105,7 @@ def metadata_brings_newer_endpoints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_sends_request)
 def immediate_retries_go_to_newer_epochs(before: State, after: State, c: C, broker: int) -> bool:
-    """K951-S4: a batch is resent without backoff only in a newer leader epoch than the epoch of its last attempt."""
+    """K951-S4: a batch is resent without backoff only in a newer leader epoch than that of its last attempt."""
     return all(
         not may_send(before, c, partition, broker)
         or before.known[partition].attempt == NONE

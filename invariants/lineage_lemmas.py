@@ -23,7 +23,7 @@ def quorum_is_the_last_decision(s: State, c: C) -> bool:
 
 
 def has_heard(s: State, r: ReplicaState) -> bool:
-    """Return whether the replica's leader and epoch come from a controller decision or are the initial ones."""
+    """Return whether the replica's leader and epoch are the initial ones or come from a controller decision."""
     return r.leader_epoch < s.next_leader_epoch and (
         r.leader == NONE if r.leader_epoch < 0 else r.leader == s.request[r.leader_epoch].leader
     )

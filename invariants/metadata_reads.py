@@ -323,7 +323,7 @@ def is_client_0_idle(s: State, c: C) -> bool:
 
 
 def cost_of_lag(before: State, after: State, c: C) -> int:
-    """Return by how many offsets a step advances the server that handles client 0's request."""
+    """Return the number of offsets by which a step advances the server that handles client 0's request."""
     call = before.call[0]
     is_waiting = call.status == Status.SENT and not call.checked and is_behind(before, c, call)
     gained = compared_offset(after, c, call.node, call.operation) - compared_offset(

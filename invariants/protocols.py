@@ -35,7 +35,7 @@ class Protocol:
         return (*self.properties, *self.on_request)
 
     def compiled_with(self, asked: tuple[Property, ...]) -> tuple[Property, ...]:
-        """Return the properties to compile, with all default properties, so that later checks need no compilation."""
+        """Return the properties to compile, including all default ones, so that later checks need no compilation."""
         return (*self.properties, *(item for item in asked if item not in self.properties))
 
     def select(self, names: tuple[str, ...]) -> tuple[Property, ...]:

@@ -1,5 +1,5 @@
 """KIP-1166's parking rule for arbitrary numbers: how a leader in any state, even an unreachable one, interprets the
-field HighWatermark. Offsets and high watermarks are any numbers up to 2**63 - 2, the greatest offset of a log. A
+HighWatermark field. Offsets and high watermarks are any numbers up to 2**63 - 2, the greatest offset of a log. A
 missing field counts as a greater number: 2**63 - 1 if logs can be that long.
 """
 

@@ -46,7 +46,7 @@ from fencepost.model.quorum.registration import (
 from fencepost.model.quorum.state import Id, Phase, Registration, State, leads
 
 FIRST_RECORD = 1
-"""Number of the controller's record whose commit starts the measured delay."""
+"""Number of the controller's record that starts the measured delay once it is committed."""
 
 _FAULTS = (
     quorum_elects,
@@ -148,12 +148,12 @@ def everybody_knows(s: State, c: C) -> bool:
 
 
 def some_broker_lacks_commit(s: State, c: C) -> bool:
-    """Return whether the first record is committed, but a broker's metadata does not contain the record."""
+    """Return whether the first record is committed and missing from a broker's metadata."""
     return any(lacks_commit(s, c, node) for node in range(c.voters, c.nodes))
 
 
 def lacks_commit(s: State, c: C, node: int) -> bool:
-    """Return whether the broker's leader has committed the first record, but the broker has not applied the record."""
+    """Return whether the broker's leader has committed the first record and the broker has not applied it."""
     if not is_connected(s, node):
         return False
     l = s.node[max(s.node[node].leader, 0)]
@@ -272,7 +272,7 @@ def answers_show_the_latest_high_watermark(before: State, after: State, c: C) ->
 
 
 def is_lost(s: State, c: C, node: int) -> bool:
-    """Return whether an observer has lost its leader, although a leader of its epoch or of a later epoch exists."""
+    """Return whether an observer has lost its leader while there is a leader of its epoch or of a later one."""
     n = s.node[node]
     return n.lost > 0 and any(leads(s, leader) and l.epoch >= n.epoch for leader, l in enumerate(s.node))
 

@@ -182,7 +182,7 @@ def leaders_have_their_epoch(s: State, c: C) -> bool:
 
 @always
 def isr_is_sane(s: State, c: C) -> bool:
-    """G-S6: leader, ISR and ELR are consistent, and no member of the ISR is fenced, shutting down or without a replica.
+    """G-S6: the leader, ISR and ELR are consistent, and no ISR member is fenced, shutting down or without a replica.
 
     Without ELR, the last ISR member stays in the ISR when it is fenced.
     """

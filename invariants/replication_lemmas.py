@@ -52,8 +52,8 @@ def leaders_wait_for_no_answer(s: State, c: C) -> bool:
 
 @step()
 def high_watermark_is_held_when_it_rises(before: State, after: State, c: C) -> bool:
-    """G-S4: a leader advances its high watermark at most to the smallest fetch offset in its maximal ISR. The leader's
-    own log end is a limit too. The maximal ISR consists of the ISR and the members that a pending request may add.
+    """G-S4: a leader's high watermark never rises above the smallest fetch offset in its maximal ISR. The leader's own
+    log end is also a limit. The maximal ISR consists of the ISR and the members that a pending request may add.
     """
     return all(
         after.replica[leader].high_watermark <= after.replica[leader].end

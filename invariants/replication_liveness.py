@@ -44,7 +44,7 @@ DIRECTORIES = (
     weak(directories.controller_marks_directory_offline, each="broker"),
     weak(directories.controller_assigns_directory, each="broker"),
 )
-"""Reports from brokers to the controller about log directories."""
+"""Brokers' reports to the controller about log directories."""
 
 
 def is_active(s: State, broker: int) -> bool:

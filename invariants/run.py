@@ -41,7 +41,7 @@ class Run:
     title: str = ""
     """Name of the run within its protocol; if empty, the values of its constants."""
     trace: Mapping[str, str] = field(default_factory=dict)
-    """File names of archived traces that are not named after protocol and property, by property."""
+    """For each property, the file name of its archived trace, if it is not named after the protocol and property."""
     serves: str = ""
     """Purpose of the run, used if no entry names the run."""
 
@@ -52,7 +52,7 @@ class Run:
 
     @property
     def short_name(self) -> str:
-        """Return the version and the title, by which entries refer to the run."""
+        """Return the version and the title, which entries use to refer to the run."""
         values = self.title or "/".join(str(value) for value in self.constants.values())
         return " ".join(part for part in (self.version, values) if part)
 

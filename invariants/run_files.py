@@ -13,8 +13,8 @@
 
     [[group]]                            # runs with common values, which a row can override
     set = "replicas=2 records=2"         # constants; a row's `set` is added
-    title = "2 replicas"                 # then the keys are versions ("" for none); otherwise a version and a title
-    version = "kafka-4.1"                # then the keys are titles
+    title = "2 replicas"                 # if given, the keys are versions ("" for none); otherwise, version and title
+    version = "kafka-4.1"                # if given, the keys are titles
     run."kafka-4.1" = {pin=[22_123, 25], fails="S2 7, Q2 8", profile="quick", trace="Q2 replaced", never="lags, found"}
 
 A long row is an array of such tables over several lines. A row or its group has these keys:

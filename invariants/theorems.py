@@ -1,6 +1,6 @@
 """Theorems: properties proved by induction, each with a variant of the protocol for which the proof must fail.
 
-A lemma is a state predicate that the protocol satisfies and that helps to make a conjunction inductive. Lemmas are not
+A lemma is a state predicate that holds in the protocol and helps to make a conjunction inductive. Lemmas are not
 guarantees of Kafka, so `check` does not evaluate them; `prove` finds a lemma by its name.
 """
 
@@ -52,7 +52,7 @@ class Theorem:
     protocol: str
     goals: tuple[str, ...]
     unbounded: Mapping[str, int | None]
-    """Unbounded constants, each with its maximum value, or None without a maximum."""
+    """Unbounded constants, each with its maximum value, or with None if there is no maximum."""
     twin: Twin
     lemmas: tuple[str, ...] = ()
     constants: Mapping[str, int] = field(default_factory=dict)

@@ -52,7 +52,7 @@ def committed_record_is_hidden(s: State, c: C) -> bool:
 
 
 def is_committed(s: State, c: C, offset: int) -> bool:
-    """Return whether the leader knows that the record at `offset` is committed, but the follower does not."""
+    """Return whether the leader knows that the record at `offset` is committed, and the follower does not."""
     return s.high_watermark <= offset < s.leader_high_watermark
 
 
@@ -62,7 +62,7 @@ def is_known(s: State, c: C, offset: int) -> bool:
 
 
 def is_unread(s: State, c: C, offset: int) -> bool:
-    """Return whether the follower knows that the record at `offset` is committed, but the consumer has not read it."""
+    """Return whether the follower knows that the record at `offset` is committed, and the consumer has not read it."""
     return c.consumer and s.position <= offset < s.high_watermark
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_000
-"""The range of dates, in milliseconds."""
+"""The earliest and latest times that can be shown, in milliseconds."""
 
 
 @lru_cache(maxsize=1 << 14)

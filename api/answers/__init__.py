@@ -1,1 +1,1 @@
-"""Results as frozen dataclasses, counterexamples and matrices, all of which can be written as JSON."""
+"""Results (frozen dataclasses), counterexamples and matrices. All of them can be written as JSON."""

@@ -14,7 +14,7 @@ FORMAT = 1
 Json = dict[str, Any]
 """A JSON object in an answer; docs/use/json.md documents its keys."""
 OPTIONAL, KEY = {"optional": True}, "key"
-"""Metadata for a dataclass field, which is omitted from the JSON if it is `None`, or gets another name."""
+"""Metadata of a dataclass field that is omitted from the JSON if it is `None`, or has another name there."""
 
 
 def as_json(value: Any) -> Any:

@@ -49,7 +49,7 @@ class State:
 
 
 def fields_of(record: type[Record], key: Key) -> dict[str, str]:
-    """Return the fields of a state as text, by names such as `replica[1].log`."""
+    """Return the fields of a state as text, keyed by names such as `replica[1].log`."""
     from fencepost.counterexamples.states import parts
 
     cells = ((f"{part.label}." if part.label else "", cell) for part in parts(record, key) for cell in part.cells)
@@ -66,7 +66,7 @@ def changes_of(record: type[Record], before: Key, after: Key) -> tuple[str, ...]
 
 @dataclass(frozen=True, repr=False)
 class Counterexample:
-    """A path that shows a violated property, a reached witness, a deadlock or a cost."""
+    """A path to a violation, a witness or a deadlock, or the path with the worst cost."""
 
     trace: Trace
     path: Path
@@ -232,7 +232,7 @@ def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path:
 
 
 def way_of(found: Protocol, constants: Constants, to: DomainError | Path | None, *, normalize: bool) -> str:
-    """Return the path to an invalid value, or to a state where engines differ, as text. It is empty without one."""
+    """Return the path to an invalid value or to a state where engines differ. If there is none, return ""."""
     from fencepost.counterexamples.history import way_text
     from fencepost.counterexamples.trace import Trace
 

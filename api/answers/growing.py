@@ -95,7 +95,7 @@ class Growth:
 
     @property
     def violated(self) -> dict[str, Change]:
-        """Properties that only larger bounds violate."""
+        """Properties that are violated only with larger bounds."""
         return {
             item.name: item.changes
             for item in self.properties
@@ -104,7 +104,7 @@ class Growth:
 
 
 def grow(question: Question, first: Result, seconds: float, search: Ask, *, began: float) -> Growth:
-    """Raise the bounds of a finished search, until `seconds` have passed since it started at `began`."""
+    """Raise the bounds of a finished search until `seconds` have passed since `began`, when that search started."""
     return Growing(question, first, began + seconds, search).run(began, seconds)
 
 
@@ -115,7 +115,7 @@ class Growing:
         """The finished search with the largest bounds."""
         self.steps: list[Raise] = []
         self.given_up: dict[str, str] = {}
-        """Raised bounds with which the search did not finish, each with the reason."""
+        """Raised bounds for which the search did not finish, each with the reason."""
         self.refused: dict[str, str] = {}
         """Bounds whose larger values the machine rejects, with the reasons."""
         self.verdicts = {item.name: str(item.verdict) for item in first.properties}

@@ -1,4 +1,4 @@
-"""The matrix of `fencepost ablate`, to be shown as text, JSON or HTML, and signs of vacuous results."""
+"""The matrix of `fencepost ablate` as text, JSON or HTML, and its signs of vacuous results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SUSPICIONS = {
     "never_violated": "properties that hold in every row, so nothing shows that they can be violated",
     "unreached": "witnesses that no state or step satisfies: the protocol never does what they describe",
     "dead": "actions that never happen under these constants",
-    "idle": "guards that no property was seen to depend on under these constants",
+    "idle": "guards that no property was found to need under these constants",
 }
 """The meaning of each sign of a vacuous result."""
 

@@ -27,7 +27,7 @@ ANY_STATE = "any state"
 @dataclass(frozen=True, repr=False)
 class ProveResult(Printed):
     """A proof, together with the question that it answers. `reachable` says whether a search reaches the state at which
-    the induction fails, and `lemmas` lists the added conjuncts as text.
+    the induction fails. `lemmas` lists the added conjuncts as text.
     """
 
     found: Protocol
@@ -54,7 +54,7 @@ class ProveResult(Printed):
 
     @cached_property
     def text(self) -> str:
-        """The text of the counterexample's file (a trace, or the step that breaks the induction); empty without one."""
+        """The counterexample (a trace, or the step that breaks the induction) as the text of a file, or ""."""
         from fencepost.counterexamples.history import states_text
 
         if self.proof.history is not None:

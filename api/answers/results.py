@@ -82,7 +82,7 @@ def _without_witness(found: Protocol) -> Iterator[ModelWarning]:
             "no-witness",
             found.name,
             "there is no witness, so the properties might hold only because nothing ever happens: write a witness "
-            "under @sometimes, which shows the purpose of the protocol.",
+            "under @sometimes that shows the protocol fulfilling its purpose.",
         )
 
 

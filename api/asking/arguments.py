@@ -28,7 +28,7 @@ LEAST = {
 }  # fmt: skip
 """Minimum of each numeric argument."""
 MOST = {"workers": 1024, "replicas": 32_767, "min_isr": 32_767}
-"""Maximum of some numeric arguments. Kafka's numbers of replicas have 16 bits."""
+"""Maximum of some numeric arguments. Kafka stores numbers of replicas in 16 bits."""
 FINITE = ("memory", "timeout", "within")
 """Arguments that must be finite: durations and sizes. Budgets may be infinite."""
 
@@ -82,7 +82,7 @@ def call(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def refuse_taken(machine: Machine, constants: object) -> None:
-    """Raise UsageError if an argument shares its name with a constant that `constants` does not give."""
+    """Raise UsageError if an argument shares its name with a constant that is missing from `constants`."""
     name, given = _GIVEN.get()
     for item in machine.constants.declared():
         if (

@@ -41,7 +41,7 @@ def read_values(machine: Machine, values: Mapping[str, Any]) -> dict[str, int]:
         known, number = read_value(machine, name, value)
         if read.setdefault(known, number) != number:
             raise UsageError(
-                f"constant {known!r} has two values, one of them as {name!r} ({value!r}): leave one of them out."
+                f"constant {known!r} has two values, one given as {name!r} ({value!r}): leave one of them out."
             )
     return read
 

@@ -57,7 +57,7 @@ def placed(error: BaseException, instead: str = "") -> str:
 
 
 _POINTED = "\n  "
-"""Marks messages that already show a line of the model."""
+"""Text that occurs only in messages that already show a line of the model."""
 
 
 def pointed_at_line(path: Path, pattern: str, said: str) -> str:
@@ -72,7 +72,7 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _text_at(trace: TracebackType, said: str) -> tuple[int, str, str]:
-    """Return the number and text of the failing line (in a long statement, of the quoted line), and carets."""
+    """Return the failing line (in a long statement, the quoted line) as its number and text, with carets."""
     code, first = trace.tb_frame.f_code, trace.tb_lineno
     linecache.checkcache(code.co_filename)
     start, last, begin, end = next(islice(code.co_positions(), trace.tb_lasti // 2, None))

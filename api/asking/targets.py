@@ -161,7 +161,7 @@ def find_protocol(name: str) -> Protocol:
     if known in PROTOCOLS:
         return PROTOCOLS[known]
     if Path(f"{name}.py").is_file():
-        raise UsageError(f"there is no protocol {name!r}, but a file {name}.py is in this folder: write {name}.py.")
+        raise UsageError(f"there is no protocol {name!r}, but this folder has a file {name}.py: write {name}.py.")
     if Path(name).is_file():
         make_sure_file(Path(name))
     if name.startswith(("HYP-", "KIP-", "KAFKA-")):

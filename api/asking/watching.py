@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.store import Progress
 
 LONG = 2.0
-"""Minimum duration of reported compilations, in seconds."""
+"""Only compilations that take at least this many seconds are reported."""
 
 
 @dataclass(frozen=True)

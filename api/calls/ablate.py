@@ -1,6 +1,6 @@
-"""Ablation: a matrix of the violations that occur without each guard of a protocol and with each switch flipped.
+"""Ablation: a matrix of the violations that occur if a guard of a protocol is removed or a switch is flipped.
 
-To find guards and settings that only liveness needs, a search runs without the guard or with the setting.
+To find guards and settings that only liveness needs, a search runs with the guard removed or the setting changed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SAFE = ("nothing-broke", "same-states")
 """Purposes of rows that change the behaviour but violate no safety property."""
 LATER = " while leads-to properties were checked"
 LEAST_STATES = 1_000_000
-"""Minimum limit on states per row, because a machine without a guard may have many more states."""
+"""Minimum for the limit on states per row: a machine without a guard may have many more states."""
 UNKEPT = "a finished row could not be saved"
 TIMES = 4
 """Default limit on states per row, as a multiple of the unmodified machine's number of states."""
@@ -152,7 +152,7 @@ def ablate(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> AblateResult:
-    """Search a protocol without each of its guards in turn, and with each switch flipped, and report violations.
+    """Search a protocol with one guard removed or one switch flipped at a time, and report violations.
 
     `guards` selects rows by name, and `also` adds a row for each given value of a constant. `workers` is the number of
     rows searched in parallel. `budget` and `max_states` limit each row, and `memory` limits all rows together, in
@@ -197,7 +197,7 @@ def _look_at_properties(question: Question) -> None:
     if known and any(item.kind is Kind.LEADS_TO for item in chosen):
         write = f"{write} With `liveness=True`, leads-to properties count too."
     raise UsageError(
-        f"{given} cannot depend on a guard, because no property among them must hold in every state or step. Leave "
+        f"{given} cannot depend on a guard, because none of them must hold in every state or step. Leave "
         f"`only=` out, or {write}"
         if chosen != found.properties and known
         else (
@@ -222,7 +222,7 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
     """Return the folder of finished rows; raise UsageError if there are no rows to resume from. The default limit on
-    states does not identify rows, because it follows from the unmodified machine.
+    states is not part of a row's identity, because it follows from the unmodified machine.
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
     asked_for = [item.name for item in question.properties]
@@ -365,7 +365,7 @@ def judge_liveness(question: Question, data: Json, whole: Result, options: Optio
     """Give the purpose `liveness` to guards and settings that a leads-to property needs.
 
     `whole` is the result for the unmodified machine. If a step would leave a domain, the properties are not checked,
-    because the model's behaviour excludes the step. After a signal, no further row is checked.
+    because the model's behaviours do not include that step. After a signal, no further row is checked.
     """
     found, constants = question.protocol, question.constants
     if ended_by_signal(data["why_stopped"]):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALL = 1_000_000
-"""Maximum number of records processed without Spark, because starting Spark would take as long."""
+"""Maximum number of records to process without Spark: starting Spark takes as long as processing these."""
 LARGE = 4 << 30
 """Maximum size in bytes of the broker logs compared in this process."""
 MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
@@ -136,7 +136,7 @@ def audit(
     progress: Watch | Callable[[Event], None] | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> AuditResult:
-    """Follow every partition through the metadata log of a cluster, and report broken invariants and near losses.
+    """Follow every partition through a cluster's metadata log, and report broken invariants and risks of loss.
 
     `paths` are the `__cluster_metadata-0` folders of one or more controllers, or files with output of
     kafka-dump-log.sh. Copies of brokers' disks, or of partitions' folders on them, are compared too, to find the

@@ -2,9 +2,9 @@
 
 If a variant's change never takes effect, the variant has the verdicts of its base, which say nothing about the change.
 Two complete searches with the same constants count as equal if three things agree: the number of states in each level,
-the number of steps of each action, and hash sums of all states and of all steps of replaced actions, with arguments.
-The layouts of states are equal, because the schema and the constants are. Each action is matched with the action that
-it replaces.
+the number of steps of each action, and the hash sums of all states and of all steps (with arguments) of replaced
+actions. States have the same layout, because the schema and the constants are the same. Each action is matched with the
+action that it replaces.
 """
 
 import ast
@@ -119,7 +119,7 @@ def _changed_in(base: Machine) -> str:
 
 
 def summed(question: Question, options: Options) -> Summed | None:
-    """Return the replaced actions for a variant's digest (all if it replaces `normalize`), or None if not a variant."""
+    """Return the actions that a variant replaces (all if it replaces `normalize`), for its digest, or else None."""
     base = base_of(question)
     if base is None or options.compact or options.symmetry:
         return None
@@ -232,8 +232,8 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
             places = " and ".join(f"{item.__name__} ({_place(item)})" for item in ahead)
             yield (
                 f"`normalize` runs before {old.label} and calls {places}, which tests a condition that {old.label} of "
-                f"{base.name} tests too, but its replacement does not. So `normalize` may already have removed what "
-                "the new action would accept. Search with `normalize=False` and larger capacities, or replace "
+                f"{base.name} also tests. The new action does not test it, so `normalize` may already have removed "
+                "what the new action would accept. Search with `normalize=False` and larger capacities, or replace "
                 "`normalize` too, by `replacing(normalize=...)`."
             )
         elif times:

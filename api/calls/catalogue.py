@@ -147,7 +147,7 @@ def _of_behaviours(prop: Property) -> str:
 
 
 AT_LEAST = 1000
-"""Number of stored states per run that the full profile expands again. Other profiles do so for a tenth of the time."""
+"""Number of stored states that the full profile expands again per run. Other profiles use a tenth of the time."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -270,7 +270,7 @@ def choose_runs(profile: Profile, names: Sequence[str]) -> tuple[Run, ...]:
 
 
 _ROW = re.compile(r"^run\.(?:\"[^\"]*\"|'[^']*'|[\w-]+) *= *(?=[\[{]).*?(?=^run\.|^\[|\Z)", re.MULTILINE | re.DOTALL)
-"""Matches a row, which ends at the next row or at the end of its group."""
+"""A pattern for a row, which ends at the next row or at the end of its group."""
 _PIN = re.compile(r"(\bpin *= *\[)[\d_]+, *[\d_]+")
 _LISTED = re.compile(r"\b(fails|worst) *= *(\"\"\"|\")(.*?)\2", re.DOTALL)
 
@@ -305,7 +305,7 @@ def pin(done: Sequence[dict[str, Any]]) -> Pinned:
     reached = with_reached(runs(), bounds)
     if reached != store.load(NAME):
         store.save(NAME, reached)
-        lines.append(f"{store.file_of(NAME)}: the bounds that were reached. Review the diff before keeping it.")
+        lines.append(f"{store.file_of(NAME)}: updated the bounds that were reached. Review the diff before keeping it.")
     for file, repinned in changed.items():
         write_text(file, pinned(file.name, file.read_text("utf-8"), repinned))
         lines.append(f"{file}: pinned {counted(len(repinned), 'run')}. Review the diff before keeping it.")

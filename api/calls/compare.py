@@ -56,7 +56,7 @@ class Side:
 
 @dataclass(frozen=True)
 class OnlyOneSide:
-    """The shortest path that only one model has. `last` lists its last step's changes; `sentence` describes it."""
+    """The shortest path that only one model has, the changes of its `last` step, and a `sentence` about it."""
 
     side: str
     length: int
@@ -104,7 +104,7 @@ class TwoVerdicts:
 
 @dataclass(frozen=True)
 class ActionsDiffer:
-    """Actions that only one of two models has, that have changed, or that only one model ever takes."""
+    """Actions that have changed, or that only one of two models has or ever takes."""
 
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -164,9 +164,9 @@ def compare(
 
     A model is a machine, or a string as on the command line: a protocol, a Python file or one of its machines
     (`FILE.py:NAME`), a version (`kafka-4.1` or `version=kafka-4.1`), and settings NAME=VALUE, separated by spaces. A
-    string without a protocol modifies the other model. Without `b`, a variant is compared with its base. `on` lists the
-    fields of the state to compare, such as `replica.log`. By default, the models are compared by all stored fields, and
-    by everything that clients can observe. Only complete state spaces are compared, so a cancellation raises
+    string without a protocol uses that of the other model. Without `b`, a variant is compared with its base. `on` lists
+    the fields of the state to compare, such as `replica.log`. By default, the models are compared by all stored fields,
+    and by everything that clients can observe. Only complete state spaces are compared, so a cancellation raises
     KeyboardInterrupt.
     """
     options = Options(
@@ -192,8 +192,8 @@ def _sides(
         base = base_of(Question(one, one.machine.constants(), ())) if one is not None else None
         if one is None or base is None:
             raise UsageError(
-                f"there is nothing to compare {_title(a)} with, because `Machine.replacing` did not make it from "
-                "another model: name a second model."
+                f"there is nothing to compare {_title(a)} with, because it is not a variant made by "
+                "`Machine.replacing`: name a second model."
             )
         one, other, a, b = Protocol(base, one.properties), one, base.name, a
     found = one or other or _no_model(_title(a), _title(b))

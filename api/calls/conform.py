@@ -84,10 +84,10 @@ def conform(
 
     `kafka` is a release such as "4.1.2", whose jars Maven downloads, and `jars` is a folder of jars to use instead. By
     default, the executed walks together take every transition of a small state graph, whose constants can be changed.
-    To replace them, `walks` executes that many random walks of up to `depth` steps, and `traces` executes histories
-    from files. With `lines`, the result lists the executed lines of Kafka's classes. `budget` is in seconds, and
-    `workers` is the number of processes that run Kafka's classes. Each difference is written to the folder `output`, as
-    a trace that can be replayed.
+    Instead, `walks` executes that many random walks of up to `depth` steps, and `traces` executes histories from files.
+    With `lines`, the result lists the executed lines of Kafka's classes. `budget` is in seconds, and `workers` is the
+    number of processes that run Kafka's classes. Each difference is written to the folder `output`, as a trace that can
+    be replayed.
     """
     from fencepost.kafka.conform import histories
 
@@ -171,8 +171,8 @@ def conform_clients(
     output: str | Path | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ConformResult:
-    """Play histories of leader discovery to clients such as "librdkafka==2.6.1", and check whether they keep the rules
-    of KIP-951 and KIP-320.
+    """Play histories of leader discovery to clients such as "librdkafka==2.6.1", and check whether they follow the
+    rules of KIP-951 and KIP-320.
 
     The histories come from `traces` and `stories`, or are random `walks` of up to `depth` steps. By default, the
     histories are walks that together take every transition of a small state graph. For protocol `idempotent-producer`,

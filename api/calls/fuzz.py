@@ -1,4 +1,4 @@
-"""Random histories on Kafka's own classes, checked after each step. A known finding is identified by its fix."""
+"""Random histories on Kafka's own classes, checked after each step. Known findings are identified by their fixes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fencepost.model.language.errors import UsageError, nearest
 FORMAT = 1
 HISTORIES = 1_000
 LEAST = 100
-"""Minimum number of histories for the measured table of planted bugs to apply."""
+"""The measured table of planted bugs applies only to runs of at least this many histories."""
 UNKNOWN = ""
 SHORTENED = 3
 """Number of violations to shorten per finding."""
@@ -39,9 +39,9 @@ LONG_HISTORIES, LONG_SECONDS = 5_000, 300
 """Minimum number of histories, and minimum budget in seconds, of a long run."""
 PIECE = 5_000
 """Number of histories per Parquet file."""
-UNMEASURED = "; how many of Kafka's locks such a run would miss is not measured"
+UNMEASURED = "; no table shows how many of Kafka's locks such a run would miss"
 NOUNS = (("history", "histories"), ("schedule of threads", "schedules of threads"))
-"""What is counted without and with threads."""
+"""Nouns for the items that are counted, without and with threads."""
 COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
 
 

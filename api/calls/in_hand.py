@@ -1,5 +1,5 @@
-"""States built by hand from named fields. A user can take actions in these states, and sees which guards block an
-action and which properties hold.
+"""States built by hand from named fields. A user can take actions in these states, and see which guards block an action
+and which properties hold.
 
 lock = f.in_hand("lock.py", clients=2) | s = lock.state(holder=0, session={0: {"phase": Phase.HOLDING}}) | lock.take(s,
 "client-releases", client=0) # or, as `lock.steps(s)` writes it: "client-releases client=0"

@@ -54,7 +54,7 @@ def search_on(
 
 @dataclass(frozen=True)
 class Plan:
-    """The part that all rows of a matrix share. `memory` is bytes per row; 0 means an equal share."""
+    """The data that all rows of a matrix share. `memory` is bytes per row; 0 means an equal share."""
 
     origin: Origin
     budget: float | None
@@ -106,7 +106,7 @@ def explore_on(
 
 
 HISTORIES_PER_TASK, TASKS_PER_ROUND = 100, 16
-"""Histories per task, and tasks that each processor runs between two checks of the time limit."""
+"""Number of histories per task, and of tasks that each processor runs between two checks of the time limit."""
 
 
 class Drawn(NamedTuple):

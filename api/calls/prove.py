@@ -125,7 +125,7 @@ def proof_of(
     *,
     cache: bool,
 ) -> Proof:
-    """Return a proof, which is read from the cache if the same text has been proved before."""
+    """Return a proof, read from the cache if the same question was proved before."""
     from fencepost.explorers.symbolic.cache import cached
     from fencepost.explorers.symbolic.proof import prove as proved
 
@@ -242,7 +242,7 @@ def why_unconfirmed(report: ProveResult, error: Exception) -> str:
     """Return why the plain semantics may disagree with z3 about a step, or an empty string if that would be a bug."""
     first = report.proof.broken[0]
     if first.forgotten:
-        return f"{first.move} breaks the induction only if an unbounded loop writes values that it never really writes"
+        return f"{first.move} breaks the induction only if an unbounded loop writes values that it cannot really write"
     if report.settings.lifted and isinstance(error, DomainError):
         return (
             f"{first.move} breaks the induction only if it exceeds, during the step, a bound that the proof leaves open"
@@ -287,7 +287,7 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
 
 
 def look_for_errors(machine: Machine, constants: Constants) -> None:
-    """Take the first steps under the plain semantics; raise DomainError for a model error (proofs ignore them)."""
+    """Take the first steps under the plain semantics; raise DomainError for a model error, which proofs ignore."""
     plain = Interpreter(machine, constants)
     few = [item for item in (machine.initial, *machine.actions) if values_together(plain, item) <= MOST_VALUES]
     if machine.initial not in few:

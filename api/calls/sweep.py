@@ -164,7 +164,7 @@ def sweep(
         raise UsageError(f"the machine refuses every cell of the grid, such as the first: {refused[0].refused}")
     if not cluster.is_local and not output:
         raise UsageError(
-            f"with a cluster at {cluster.master} the walks must be saved where all executors can read them: write "
+            f"with a cluster at {cluster.master}, the walks must be saved where all executors can read them: write "
             "`output=` with such a folder, or with a URL such as hdfs://host/folder."
         )
     if resume and not output:

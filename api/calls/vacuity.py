@@ -157,9 +157,8 @@ def vacuous() -> list[str]:
 
 
 def report(found: Protocol) -> dict[str, Any]:
-    """Return the signs of vacuous results in a protocol for all measured constants, and its guarantees without
-    evidence. The keys are the same as in `suspicions`. Without a measured matrix, no claim is made about actions and
-    guards.
+    """Return a protocol's signs of vacuous results under all measured constants, and its guarantees without evidence.
+    The keys are the same as in `suspicions`. Without a measured matrix, no claim is made about actions and guards.
     """
     broken = {prop for family, prop in seen_to_fail() if family == family_of(found.name)}
     own = [run for run in runs() if run.protocol == found.name]
@@ -213,6 +212,6 @@ TELLS = {
     "never_violated": "properties that no run and no row of a matrix violates",
     "unreached": "witnesses that no run reaches",
     "dead": "actions that never happen in a matrix",
-    "idle": "guards that no property was seen to depend on",
+    "idle": "guards that no property was found to need",
 }
 """The meaning of each sign of a vacuous result that applies to all constants."""

@@ -82,7 +82,7 @@ class Fencepost:
         return made
 
     def beside(self, what: Any) -> Any:
-        """Return the path of a file in the test's folder, or other values unchanged."""
+        """Return the path of a file in the test's folder; return other values unchanged."""
         is_file = isinstance(what, Path) or (isinstance(what, str) and Path(what).suffix in (".py", ".trace"))
         here = self.item.path.parent / what if is_file else None
         return here if here is not None and here.is_file() else what

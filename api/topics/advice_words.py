@@ -60,7 +60,7 @@ DIFFERS = {
 """Descriptions of how the settings of an observation differ from the requested settings."""
 WIDTH = 80
 """The minimum width of a terminal, in columns."""
-UNCHANGED = "no other value of a single setting is known to survive more crashes at an acceptable cost"
+UNCHANGED = "no change of a single setting is known to survive more crashes at an acceptable cost"
 ELR_COMMAND = "kafka-features.sh --bootstrap-server HOST:PORT describe"
 ELR_SHOWN = f"`{ELR_COMMAND}` shows eligible.leader.replicas.version: ELR is on if it is finalized at 1 or above"
 """How operators can find out whether a cluster uses ELR."""
@@ -120,7 +120,7 @@ def answer_of(data: Json, item: Json) -> str:
     where = f"{release}, RF {settings['replicas']}, min ISR {settings['min_isr']}"
     where += ", unclean" if settings["unclean_election"] else ""
     harm = item["elsewhere"][0] if item["outcome"] == "not-measured" and item["elsewhere"] else item
-    said = MAY[harm["outcome"]].format(care="" if item["operation"] in EVENTS else "only with care, ")
+    said = MAY[harm["outcome"]].format(care="" if item["operation"] in EVENTS else "only with care; ")
     said = ONLY if _is_of_only_replica(item) else said
     if harm is not item:
         seen = row_of(item)[1].removeprefix("unknown; ").partition(f" {SAID[harm['outcome']]}")[0]
@@ -220,10 +220,10 @@ def _seen(item: Json) -> str:
     where = f"{sizes}, {'with' if item['elr'] else 'without'} ELR"
     names = f"{' and '.join(item['findings'])}: " if item["findings"] else ""
     if item["seen"] == "clusters":
-        lost = f", {item['lost']:,} of {item['acknowledged']:,} acknowledged records" if item["lost"] else ""
-        runs = f"{SAID[item['outcome']]} in {item['times']} of {item['of']} runs on clusters of {item['release']}"
+        lost = f" {item['lost']:,} of {item['acknowledged']:,} acknowledged records" if item["lost"] else ""
+        runs = f"{SAID[item['outcome']]}{lost} in {item['times']} of {item['of']} runs on clusters of {item['release']}"
         late = "; messages were delayed" if item["late"] else ""
-        return f"{names}{runs}{lost} ({where}{late}): {item['story']}."
+        return f"{names}{runs} ({where}{late}): {item['story']}."
     if item["seen"] == "classes":
         return f"{names}Kafka's classes of {item['release']} executed every step of {item['run']} ({where})."
     searched = f"; {listed(item['repaired'])} fixed" if item["repaired"] else ""
@@ -233,11 +233,11 @@ def _seen(item: Json) -> str:
         most, does = in_kafka(item["faults"] or {}), item["story"] or "loses no records"
         return f"The model of {release} {does} with up to {most} ({where}{searched})."
     used = item["faults"]
-    faults = "" if used is None else f" by {in_kafka(used)}" if any(used.values()) else " without any fault"
+    faults = "" if used is None else f" after {in_kafka(used)}" if any(used.values()) else " without any fault"
     late = ", with metadata delayed as long as possible" if item["late"] else ""
     names = names or "Even with all findings fixed: "
     return (
-        f"{names}{SAID[item['outcome']]} in the model of {release}{faults}, {counted(item['steps'] or 0, 'step')}"
+        f"{names}{SAID[item['outcome']]} in the model of {release}{faults}, in {counted(item['steps'] or 0, 'step')}"
         f"{late} ({where}{searched})."
     )
 
@@ -255,7 +255,7 @@ def in_sentences(steps: Iterable[str]) -> list[str]:
 
 
 def released_of(data: Json) -> str:
-    """Return a sentence about the losses of an unfixed release whose disks survive crashes."""
+    """Return a sentence about the losses in an unfixed release if disks survive crashes."""
     found, release = data["released"], release_of(data)
     begin = f"{release} with its findings, if a crash preserves the disk"
     if found is None:
@@ -263,12 +263,12 @@ def released_of(data: Json) -> str:
     where = f"with {counted(found['brokers'], 'broker')} only; {found['states']:,} states"
     if found["front"]:
         return (
-            f"{begin}: can be lost with {'; or with '.join(in_kafka(item['faults']) for item in found['front'])} "
-            f"({where})."
+            f"{begin}: a record can be lost with "
+            f"{'; or with '.join(in_kafka(item['faults']) for item in found['front'])} ({where})."
         )
     if found["undetermined"]:
         return f"{begin}: not decided ({where})."
-    return f"{begin}: kept with up to {in_kafka(found['most'])} ({where})."
+    return f"{begin}: a record is kept with up to {in_kafka(found['most'])} ({where})."
 
 
 def change_of(item: Json) -> tuple[str, str]:
@@ -278,4 +278,4 @@ def change_of(item: Json) -> tuple[str, str]:
     writes = "writes stop while any broker is down"
     if down > 0:
         writes = f"writes continue while {counted(down, 'broker')} {'is' if down == 1 else 'are'} down"
-    return f"{SETTINGS[item['setting']]}={shown}", f"by crashes alone {item['outcome']}; {writes}"
+    return f"{SETTINGS[item['setting']]}={shown}", f"with crashes alone, a record {item['outcome']}; {writes}"

@@ -1,4 +1,4 @@
-"""Advice on a topic's settings from measured figures. Unsearched settings are called not measured, never safe."""
+"""Advice on a topic's settings from measured figures. Settings without a search are called not measured, never safe."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _why(settings: Settings, point: Json | None) -> str:
     if settings.min_isr > settings.replicas:
         return (
             f"no search was made with min ISR above the number of replicas ({settings.replicas}). Since 3.7, Kafka "
-            f"treats a larger min ISR as that number: request min ISR {settings.replicas}"
+            f"caps min ISR at that number: request min ISR {settings.replicas}"
         )
     return "no search was made with these settings"
 
@@ -201,7 +201,7 @@ def _crashes(replicas: int, point: Json) -> Json:
 
 
 def _released(settings: Settings) -> Json | None:
-    """Return the losses of an unfixed release whose disks survive crashes, or None if no search was made."""
+    """Return the losses in an unfixed release if disks survive crashes, or None if no search was made."""
     asked = settings.acks == "all" and settings.elr == _usual_elr(settings.version) and not settings.unclean_election
     row = released(settings.version, settings.min_isr) if asked else None
     if row is None:
@@ -234,7 +234,7 @@ def _changes(settings: Settings, point: Json | None) -> list[Json]:
 
 
 def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, Json]]:
-    """Yield how many crashes lose a record after a change of one setting, and the change, if the number rises."""
+    """Yield (crashes, change) for each change of one setting with which more crashes are needed to lose a record."""
     others: list[tuple[str, Any]] = [("acks", "all"), ("unclean_election", False)]
     others += [("elr", True)] if may_have_elr(settings.version) else []
     others += [("min_isr", number) for number in range(1, settings.replicas + 1) if cells(settings.replicas)]
@@ -277,7 +277,7 @@ def notes(settings: Settings, data: Json) -> Iterator[str]:
                 "covered."
             )
         yield (
-            "These events never happened in the searches, so the crashes above do not cover them: "
+            "These events never happened in the searches, so the numbers above do not cover them: "
             f"{', '.join(crashes['never'])}."
         )
     yield from assumptions(settings, data)
@@ -293,7 +293,7 @@ def about(data: Json, operation: str) -> Json:
 
 
 def assumptions(settings: Settings, data: Json) -> Iterator[str]:
-    """Yield the assumptions of the answer, about the patch release, findings that no operation covers, and defaults."""
+    """Yield what the answer assumes about the patch release, findings that no operation covers, and defaults."""
     patches = patches_read(settings.version)
     read = " and ".join(patches)
     patch = patch_with_own_rules(settings.release)

@@ -58,7 +58,7 @@ class Tolerates:
     def sentence(self) -> str:
         if self.faults is None:
             return f"all that were tried ({faults_in_words(self.most)})"
-        cost = f"; the cheapest violating faults cost {self.least}" if self.weighted else ""
+        cost = f"; the cheapest faults that violate the property cost {self.least}" if self.weighted else ""
         return f"{counted(self.faults, 'fault')}{cost}"
 
     @classmethod
@@ -74,7 +74,7 @@ class Tolerates:
 
 @dataclass(frozen=True)
 class Needed:
-    """The claim that, without a guard, properties that otherwise hold are violated."""
+    """The claim that properties are violated without a guard, although they hold with it."""
 
     guard: str
     properties: tuple[str, ...]
@@ -125,7 +125,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Allows:
-    """The claim that a variant violates properties on paths that its base excludes, or where they hold in the base."""
+    """The claim that a variant violates properties on paths that its base excludes or that satisfy them there."""
 
     base: str
     properties: tuple[str, ...]
@@ -134,7 +134,7 @@ class Allows:
     def sentence(self) -> str:
         return (
             f"{self.base} itself does not allow the shortest history of {', '.join(self.properties)} under the same "
-            "constants: the changes of this variant do."
+            "constants: only the changes of this variant allow it."
         )
 
 
@@ -248,7 +248,7 @@ def tolerated(point: Json) -> str:
         return claim.sentence
     without_any = any(item.get("free") == {} for item in point["front"] if not any(item["faults"].values()))
     kinds = "" if without_any or not point["kinds"] else f" {either(point['kinds'])}"
-    return f"none: the property fails without any{kinds}"
+    return f"none: the property is violated without any{kinds}"
 
 
 def breaks_with(point: Json) -> str:

@@ -1,7 +1,7 @@
 """Measured evidence, with a digest (mark) of its machine, and with the executed or searched constants.
 
-Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants. The tables show
-how many crashes lose an acknowledged record, by setting, and which faults do, by release.
+Executions on Kafka's classes and tables of crashes apply only to the measured machine and constants. The tables show,
+by setting, how many crashes lose an acknowledged record and, by release, which faults lose one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ def driven_rows(version: str, mark: str) -> list[dict[str, Any]]:
 
 
 def beyond(question: Question, mark: str) -> list[str]:
-    """Return the constants of a question that its version was not executed with, each with the executed values."""
+    """Return the constants with which a question's version was not executed, with the executed values."""
     machine = question.protocol.machine
     declared = machine.constants.declared()
     base = {name: int(item.default) for name, item in declared.items()}
@@ -111,7 +111,7 @@ def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -
 
 
 def released(version: str, min_isr: int) -> dict[str, Any] | None:
-    """Return the losses of a release with two brokers whose disks survive crashes, or None if no search was made."""
+    """Return the losses in a release with two brokers if disks survive crashes, or None if no search was made."""
     rows: list[dict[str, Any]] = load("versions").get("losses", {}).get("rows", [])
     return next((row for row in rows if (row["version"], row["min_isr"]) == (version, min_isr)), None)
 

@@ -115,7 +115,7 @@ def background_notes(question: Question, result: Result, *, normalize: bool) -> 
 
 
 def answer_notes(question: Question, result: Result, mark: str | None = None, *, normalize: bool) -> Iterator[str]:
-    """Yield the finding that explains each violation. If there are none, yield the effect of crashes."""
+    """Yield the finding that explains each violation. If nothing is violated, yield the effect of crashes."""
     machine = question.protocol.machine
     if not question.version or not machine.repairs:
         return

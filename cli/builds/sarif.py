@@ -1,8 +1,8 @@
 """`--sarif FILE`: findings in the Static Analysis Results Interchange Format 2.1.0, for code scanning.
 
-Each guarantee is a rule. Each finding is a result at the line of its property. The trace is the result's code flow, in
-which each step is at the line of its action. Expected violations are not reported. An undetermined property is a result
-of kind `open`.
+Each guarantee becomes a rule, and each finding becomes a result at the line of its property. The trace becomes the
+result's code flow: each step points to the line of its action. Expected violations are not reported. An undetermined
+property is a result of kind `open`.
 """
 
 import hashlib
@@ -153,7 +153,7 @@ def _audit_result(item: dict[str, Any], rule: int) -> dict[str, Any]:
 
 
 BUILD_RULES = {
-    "builds-differ": ("error", "A history executes a changed method, and afterwards the two builds differ."),
+    "builds-differ": ("error", "The two builds differ after a history that executes a changed method."),
     "not-exercised": ("warning", "No history executes this change."),
     "one-way": ("warning", "A changed condition has the same value in all histories."),
 }

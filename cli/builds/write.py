@@ -108,7 +108,7 @@ def _clean(text: str) -> str:
 SUMMARY = "GITHUB_STEP_SUMMARY"
 _MARKS = {End.PASSED: "✅", End.FAILED: "❌", End.ERROR: "⚠️"}
 ROOM = 900_000
-"""Maximum size of a summary in bytes, because GitHub rejects more than 1 MiB per step."""
+"""Maximum size of a summary, in bytes. GitHub rejects summaries of more than 1 MiB per step."""
 
 
 def workflow_commands(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:

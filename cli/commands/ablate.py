@@ -51,11 +51,11 @@ if TYPE_CHECKING:
 @options.verbose_option
 @options.output_options
 def ablate(**given: Any) -> Exit:
-    """Search PROTOCOL without each guard in turn, and with each switch flipped, and report violations.
+    """Search PROTOCOL with one guard removed or one switch flipped at a time, and report violations.
 
     A guard is needed if a property is violated without it; the shortest trace shows how. For any other guard, the
-    command says why it is not: other guards imply it, it never blocks a step, it only bounds the search, or no property
-    needs it.
+    command says why it is not needed: other guards imply it, it never blocks a step, it only bounds the search, or no
+    property depends on it.
 
     Exit status: 0 if every row is decided, 1 if the unmodified protocol violates a property, 2 for bad input, 3 if a
     row is undetermined.
@@ -142,12 +142,12 @@ def headline(data: Json) -> str:
     idle = sum(row["purpose"] == "nothing-broke" for row in rows)
     words = f"{needed} of {counted(len(rows), 'guard or setting', 'guards and settings')} "
     words += f"{'is' if needed == 1 else 'are'} needed"
-    words += f": a property is violated without {'it' if needed == 1 else 'each of them'}" if needed else ""
+    words += f": without {'it' if needed == 1 else 'any one of them'}, a property is violated" if needed else ""
     cut = sum(row["purpose"] == "nothing-broke" and row["departure"] is not None for row in rows)
     left = f", but {cut} could not be decided, because some steps left a domain" if cut else ""
     unknown = sum(row["purpose"] == "undetermined" for row in rows)
     words += f"; {unknown} {'is' if unknown == 1 else 'are'} undetermined" if unknown else ""
-    return f"{words}; no property was violated without {idle} of them{left}." if idle else f"{words}."
+    return f"{words}; {idle} could be left out without a violation{left}." if idle else f"{words}."
 
 
 def _whole(data: Json) -> list[str]:
@@ -205,7 +205,7 @@ def print_matrix(
     facts.append(("whole", f"{data['distinct']:,} distinct states, depth {data['depth']}"))
     if legend and verbose:
         facts.append(("numbers", NUMBERS))
-    hint = "what each purpose means, conditions, and lengths of traces" if legend and not verbose else ""
+    hint = "the meaning of each purpose, conditions, and lengths of traces" if legend and not verbose else ""
     print_answer(console, facts, hint=hint)
 
 
@@ -254,7 +254,7 @@ def _beyond(row: Json) -> list[Any]:
     return [
         ("; steps that leave a domain are not followed: ", "yellow"),
         row["departure"]["message"].rstrip("."),
-        "; widen it to decide",
+        "; widen the domain to get a verdict",
     ]
 
 

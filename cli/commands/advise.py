@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 STYLES = {**dict.fromkeys(HARMFUL, "red"), "lost": "bold red", "safe": "green"}
 SEEN, GROUPS, NAMES = 1, 11, 3
-"""Maximum numbers without `-v`: observations per operation, groups of topics, and topics named per group."""
+"""Limits without `-v`: observations per operation, groups of topics, and topics named in a group."""
 ON_OFF = Choice(["on", "off"])
 
 
@@ -172,7 +172,7 @@ def print_advice(
     print_rows(console, rows)
     if not verbose:
         print_lines(console, *(note for note in notes(made.settings, data) if "was edited" in note), style="dim")
-        elr = f"ELR assumed {'on' if made.settings.elr else 'off'}. " if "elr" in data["assumed"] else ""
+        elr = f"ELR is assumed to be {'on' if made.settings.elr else 'off'}. " if "elr" in data["assumed"] else ""
         elr *= may_have_elr(made.settings.version)
         print_lines(
             console,

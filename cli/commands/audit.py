@@ -48,9 +48,9 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
 
     PATH is a controller's folder __cluster_metadata-0, a folder that contains such folders at any depth, or a file with
     the output of kafka-dump-log.sh --cluster-metadata-decoder, which can be read without Java. Kafka's own classes
-    decode the records of a folder. This process follows every partition; if there are more than a million, or with
-    --master, Spark does. Copies of brokers' disks, or of a partition's folders on them, are compared too, to find which
-    records were acknowledged, where logs diverge, and which records the leader lacks.
+    decode the records of a folder. This process follows every partition itself; Spark does so with --master, or for
+    more than a million records. Copies of brokers' disks, or of a partition's folders on them, are also compared, to
+    find which records were acknowledged, where logs diverge, and which records the leader lacks.
 
     Exit status: 0 if nothing was found, 1 if something was found, 2 for bad input, 3 if nothing was found but some
     parts could not be read, checked or reproduced in the model, 4 for an internal error.

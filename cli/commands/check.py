@@ -47,7 +47,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @options.spill_option
 @options.cross_check_option
 @option("--deadlock", is_flag=True, help="Show a shortest trace to a state without successors.")
-@option("--profile", metavar="NAME", help=f"Run the catalogue for the named protocols, or for all: {PROFILES}.")
+@option("--profile", metavar="NAME", help=f"Run this catalogue profile ({PROFILES}) for the named protocols or all.")
 @option("--pin", is_flag=True, help="With --profile: update the pinned results, like `fencepost catalogue --pin`.")
 @options.expect_option()
 @option("--strict", is_flag=True, help="Treat warnings about the model as errors.")
@@ -59,7 +59,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @option(
     "-v", "--verbose", count=True, help="Show all details, and each run of a catalogue. -vv also shows compilation."
 )
-@option("--dump", metavar="STAGE", help=f"Print this stage of compilation without searching: {', '.join(STAGES)}.")
+@option("--dump", metavar="STAGE", help=f"Do not search, but print this stage of compilation: {', '.join(STAGES)}.")
 @options.build_options
 @options.output_options
 def check(**given: Any) -> Exit:
@@ -130,7 +130,7 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
     cluster = options.cluster_of(given["master"], given["conf"], given["partitions"], given["handover"])
     if not cluster.is_local and not given["checkpoint"]:
         raise UsageError(
-            f"with --master {given['master']} the executors keep their states in a folder that all of them can read: "
+            f"with --master {given['master']}, the executors keep their states in a folder that all of them can read: "
             "add --checkpoint with such a folder, or with a URL such as hdfs://host/folder."
         )
     return cluster

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @option("--seed", type=options.Count(0), default=1, show_default=True, help="The seed of the random histories.")
 @option("--budget", type=options.TIME, metavar="TIME", help="Stop executing histories after this much time, e.g. 10m.")
 @option("--output", metavar="DIR", help="If a history shows a difference, write it to this folder as a trace.")
-@option("--sarif", type=options.Writable(), help="Write the builds' differences to this file, for code scanning.")
+@option("--sarif", type=options.Writable(), help="Write how the builds differ to this file, for code scanning.")
 @options.constants_options
 @option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."
@@ -46,19 +46,19 @@ if TYPE_CHECKING:
 def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     """Compare two models, or two builds of Apache Kafka by the behaviour of their classes.
 
-    Each of A and B is one argument: a protocol, a Python file or one of its machines (FILE.py:NAME), a version, and
-    settings NAME=VALUE, separated by spaces, such as "kip320 elr=on" kip279. A side that names no protocol modifies the
-    other side, as in fencepost compare replication kafka-4.0. Without B, a variant is compared with its base. --set,
-    --version, --with and --without apply to both sides, unless A or B overrides them. Both models must have the same
-    state fields.
+    A and B are one argument each, such as "kip320 elr=on" and kip279. An argument names a protocol, a Python file or
+    one of its machines (FILE.py:NAME), a version, and settings NAME=VALUE, separated by spaces. A side that names no
+    protocol uses that of the other side, as in fencepost compare replication kafka-4.0. Without B, a variant is
+    compared with its base. --set, --version, --with and --without apply to both sides, unless A or B overrides them.
+    Both models must have the same state fields.
 
     The comparison covers the guarantees, all fields that the protocols store (except budgets and ghosts), and
     everything that clients can observe. With --on, only the named fields are compared.
 
     If --kafka and --jars are given twice in total, two builds are compared, such as a release and your pull request:
-    fencepost compare --kafka 4.1.2 --jars DIR. The class files show which methods differ. All histories that execute a
-    changed method run on both builds, as do random histories with --draws. The first history after which the builds
-    differ is shortened. Changed methods that no history executes are listed.
+    fencepost compare --kafka 4.1.2 --jars DIR. The class files show which methods differ. Both builds run every history
+    that executes a changed method; --draws adds random histories. The first history after which the builds differ is
+    shortened. Changed methods that no history executes are listed.
 
     Exit status: 0 if there is no difference, 1 if there is one, 2 for bad input (or without Java, Maven or the
     release), 3 if undetermined, or if a changed method was never executed although histories execute its class.
@@ -124,7 +124,7 @@ def headline(data: CompareResult) -> str:
         item, only = _gravest(data)
         what = f"a behaviour of {counted(only.length, 'state')}"
         what = what if only is item.behaviour else f"a state after {counted(only.length - 1, 'step')}"
-        words.append(f"only {only.side.upper()} has {what} in {item.title}")
+        words.append(f"in {item.title}, only {only.side.upper()} has {what}")
     same = [item.title for item in data.compared if item.same]
     also = f" No difference in {' and '.join(same)}." if same else ""
     return f"Different: {'; '.join(words)}.{also}"

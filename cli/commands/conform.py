@@ -1,4 +1,4 @@
-"""`fencepost conform`: compares Kafka with the model, by histories, checks, single changes or real clients."""
+"""`fencepost conform`: compares Kafka with the model, using histories, checks, single changes or real clients."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 @option("--walks", type=options.Count(1), help="Execute random walks instead of covering the state graph.")
 @option("--depth", type=options.Count(1), help="Maximum number of steps in a walk. [default: 40, or 30 with --client]")
 @option("--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of the random walks.")
-@option("--ablate", is_flag=True, help="Remove each check, change each rule, and test if the comparison notices it.")
-@option("--refusals", type=options.Count(1), help="Try N steps on Kafka that the model forbids.")
+@option("--ablate", is_flag=True, help="Remove each check and change each rule, and see if the comparison notices.")
+@option("--refusals", type=options.Count(1), help="On Kafka, try N steps that the model forbids.")
 @option("--changes", is_flag=True, help="Compare only how Kafka's PartitionChangeBuilder changes partitions.")
 @option("--lines", is_flag=True, help="Record which lines of Kafka's classes are executed (JaCoCo, through Maven).")
 @option("--budget", type=options.TIME, metavar="TIME", help="Stop after this much time, e.g. 10m.")
@@ -66,10 +66,10 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 @options.verbose_option
 @options.output_options
 def conform(protocol: str, **given: Any) -> Exit:
-    """Execute the steps that PROTOCOL allows on Apache Kafka's classes, and compare the whole state after every step.
+    """Execute the steps of PROTOCOL on Apache Kafka's classes, and compare the whole state after every step.
 
     With --client, a scripted cluster on 127.0.0.1 plays histories of leader-discovery to real clients, and checks
-    whether they keep the rules of KIP-951 and KIP-320.
+    whether they follow the rules of KIP-951 and KIP-320.
 
     With `brokers` and --bootstrap-server, Fencepost creates a topic on a cluster and sends its brokers fetches, queries
     for epoch end offsets, and requests with other epochs; then it removes the topic. If the cluster is not on this
@@ -79,8 +79,8 @@ def conform(protocol: str, **given: Any) -> Exit:
     without network or threads. By default, the executed walks together take every transition of a small state graph.
 
     Exit status: 0 if Kafka agrees with the model, 1 if they differ, 2 for bad input (or without Java, Maven or the
-    release), 3 if the time limit was reached first. With --client: 0 if the client keeps every rule, 1 if it breaks a
-    rule every time that the history is played, 3 if only sometimes, or if it could not be run.
+    release), 3 if the time limit was reached first. With --client: 0 if the client follows every rule, 1 if it breaks a
+    rule every time that the history is played, 3 if it does so only sometimes, or if the client could not be run.
     """
     with Display(quiet=given["quiet"]) as display:
         found = _compare(protocol, given, display)
@@ -135,7 +135,7 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
         if protocol not in PROTOCOLS_OF_CLIENTS:
             raise UsageError(
                 f"--client needs protocol {' or '.join(f'`{name}`' for name in PROTOCOLS_OF_CLIENTS)}, not "
-                f"{protocol!r}: clients play no histories of other protocols."
+                f"{protocol!r}: only its histories can be played to clients."
             )
         others = ("kafka", "jars", "settings", "with_", "without", "ablate", "refusals", "changes", "lines")
         _refuse(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "--kind", "kinds", multiple=True, metavar="NAME", help="Count faults of this kind. [default: all possible kinds]"
 )
 @option("--cost", "costs", multiple=True, metavar="KIND=N", help="Let one fault of this kind cost N.  [default: 1]")
-@option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; repeated grids are combined.")
+@option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; repeat to combine grids.")
 @option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search engine: {', '.join(ENGINES)}.")
 @options.workers_option()
 @option("--budget", type=options.TIME, help="Stop each search after this much time.")
@@ -85,7 +85,7 @@ def headline(data: Json, properties: Iterable[Property]) -> str:
     broken = [point for point in points if point["front"]]
     if broken:
         least = min(broken, key=lambda point: min(item["cost"] for item in point["front"]))
-        where = f"in {len(broken)} of {len(points)} settings; {name_of(least['setting'])} "
+        where = f"in {len(broken)} of {len(points)} settings, such as {name_of(least['setting'])} "
         return violation(properties, name, f"{where if len(points) > 1 else ''}with {breaks_with(least)}")
     if any(point["undetermined"] for point in points) or not points:
         return (

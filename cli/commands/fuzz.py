@@ -44,7 +44,7 @@ def fuzz(**given: Any) -> Exit:
 
     No model guides the histories. One Java process runs the classes, without network or threads: clients write,
     followers fetch, requests are delayed, directories fail, brokers crash and restart from their files, and operators
-    intervene. Each history has so few faults that losing an acknowledged record is a bug. If a history violates a
+    intervene. Each history has so few faults that losing an acknowledged record would be a bug. If a history violates a
     guarantee, it is shortened to the fewest steps and replayed with the fix of each known finding, to identify the
     cause.
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, types of their values, and conversions of constants that users type."""
+"""Options that several commands share, the types of their values, and the conversion of constants from text."""
 
 import re
 import shlex
@@ -284,7 +284,7 @@ def limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refuse_beyond(own: Collection[str | None], given: Mapping[str, Any], why: str) -> None:
-    """Raise UsageError if the current command was given an option that `own` does not contain."""
+    """Raise UsageError if the user gave the current command an option that is not in `own`."""
     context = click.get_current_context()
     for param in context.command.params:
         if param.name not in own and given[str(param.name)] not in (None, (), param.get_default(context)):

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 )
 @options.expect_option()
 @option("--trace", type=options.Writable(), help="Write the step or the run that breaks a property to this file.")
-@option("--cache/--no-cache", default=True, help="Reuse a cached proof if its text is identical.  [default: on]")
+@option("--cache/--no-cache", default=True, help="Reuse a cached proof of the same question.  [default: on]")
 @options.verbose_option
 @options.output_options
 def prove(**given: Any) -> Exit:
@@ -188,7 +188,7 @@ def verdict_sentence(report: proof_report.ProveResult) -> str:
         return f"`{worst.name}` is violated: {worst.why.removeprefix('violated by ')}."
     if proof.broken:
         steps = counted(len(proof.broken), "step")
-        return f"Undetermined: no induction proves `{worst.name}`, because {steps} may break it."
+        return f"Undetermined: induction does not prove `{worst.name}`, because {steps} may break it."
     return f"{'Undetermined: ' if proof.verdict is Verdict.UNDETERMINED else ''}`{worst.name}`: {worst.why}."
 
 

@@ -108,7 +108,7 @@ def _rendered(made: ReplayResult, form: str, model: str | None, written: Path | 
     """Return a trace in the given format. An HTML page takes time: it replays the steps under every setting."""
     with (
         Display(quiet=False) as display,
-        display.busy("searching for settings that prevent it") if form == "html" else nullcontext(),
+        display.busy("searching for settings that prevent this trace") if form == "html" else nullcontext(),
     ):
         if form == "pytest" and model:  # relative to the test's file
             model = os.path.relpath(model, written.parent if written else ".")

@@ -31,9 +31,9 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
     """Reproduce the finding NAME on an Apache Kafka cluster on this machine, and report which records were lost.
 
     A controller and some brokers start as processes on 127.0.0.1, with their files in a temporary folder. A proxy
-    delays messages if the scenario needs it, and operators' commands are executed by Kafka's own tools. Finally, the
-    command compares the records that can be read with those that were acknowledged, and names brokers that cannot
-    restart. Without NAME, it lists the findings.
+    delays messages if the scenario needs it, and Kafka's own tools execute the operators' commands. Finally, the
+    command compares the readable records with the acknowledged ones, and names brokers that cannot restart. Without
+    NAME, list the findings.
 
     Exit status: 0 if the verdict is as expected (a record is lost, a broker cannot restart, a partition stays without a
     leader, a replica stays out of the ISR, a partition does not get the requested replicas, or a deleted record is

@@ -108,7 +108,7 @@ def verdict_sentence(sample: SimulateResult) -> str:
         how = f"{counted(found.length, 'state') if found else ''}, found in walk {worst.walk}"
         return violation(sample.question.properties, worst.result.name, how)
     what = "a property" if sample.question.file else "a guarantee"
-    return f"No walk violated {what} in {counted(sample.walks, 'walk')}. Walks never prove that a property holds."
+    return f"Found no violation of {what} in {counted(sample.walks, 'walk')}. Walks never prove that a property holds."
 
 
 def _violated(sample: SimulateResult) -> list[Sampled]:
@@ -187,7 +187,7 @@ def _facts(sample: SimulateResult, *, verbose: bool) -> Iterator[tuple[str, Text
     yield (
         "walks",
         f"{sample.walks:,} of {plan.walks:,}, of at most {counted(plan.depth, 'step')}, seed {plan.seed}; "
-        f"{sample.steps:,} steps, the longest walk {sample.longest:,}"
+        f"{sample.steps:,} steps, {sample.longest:,} in the longest walk"
         + (f"; {sample.stuck:,} ended where no action{weighted} is enabled" if sample.stuck else ""),
     )
     if plan.weights:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @options.command()
 @argument("protocol", metavar="PROTOCOL_OR_FILE")
-@option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; repeated grids are combined.")
+@option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; repeat to combine grids.")
 @options.constants_options
 @options.properties_option
 @walk_options("Number of walks in each cell.")
@@ -140,7 +140,7 @@ def _table(data: Json) -> Table:
 
 
 def about(distinct: int) -> str:
-    """Return the estimated number of different states or, if the estimate is small, an upper bound, as text."""
+    """Return, as text, the estimated number of different states, or an upper bound if the estimate is small."""
     return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
 
 

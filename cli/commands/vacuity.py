@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool, quiet: bool) -> Exit:
     """List properties that no variant violates and guards that no property needs, for each PROTOCOL (default: all).
 
-    The list contains properties that no run of the catalogue and no row of a measured matrix violates, witnesses that
-    no run reaches, actions that are never taken, and guards that no property depends on. The command does not search.
-    `fencepost ablate` measures a matrix for other constants, or for your own protocol.
+    The list contains properties that are not violated in any run of the catalogue or row of a measured matrix,
+    witnesses that no run reaches, actions that are never taken, and guards that no property depends on. The command
+    does not search. `fencepost ablate` measures a matrix for other constants, or for your own protocol.
 
     Exit status: 0 if every guarantee that holds is violated in some variant, 1 if not, 2 for bad input, 3 if a matrix
     is stale because the protocol has changed.

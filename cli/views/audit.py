@@ -338,7 +338,9 @@ def _rest(console: Console, data: dict[str, Any]) -> None:
         first = f"the first is {differ['offset']:,}: the newer epoch was used"
         lines.append(f"files differ at {counted(differ['count'], 'offset')}, {first}")
     if unjudged:
-        lines.append(f"not judged: {counted(unjudged, 'change')} of partitions whose previous state is in no file")
+        lines.append(
+            f"not judged: {counted(unjudged, 'change')} to partitions whose previous state is missing from the files"
+        )
     if lines:
         print_lines(console, "", heading("The log itself"))
         print_lines(console, *lines, indent=2)

@@ -31,7 +31,7 @@ GAP = 2
 """Number of spaces between two columns."""
 NARROWEST = 24
 GLUE = "\ue000"
-"""A character that is printed as a space where no line may break."""
+"""A character that is printed as a space, but at which lines never break."""
 COLOURS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
 """Colours that look alike on all terminals and are readable on both black and white."""
 _STYLES = {

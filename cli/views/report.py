@@ -101,7 +101,7 @@ def print_page(
             _print_steps(console, result.end, "no action is enabled")
     for problem in result.problems:
         if problem.kind is ProblemKind.MODEL_ERROR:
-            print_lines(console, "", "The search ended, because the model raised an error", style="bold red")
+            print_lines(console, "", "The search ended because the model raised an error", style="bold red")
             print_lines(results(), problem.text)
     if result.violated:
         print_lines(console, "", verdict_sentence(result), style="bold red")
@@ -251,7 +251,7 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
 
 def _compiling(result: Result, *, verbose: bool) -> Iterator[tuple[str, str]]:
     for number, item in enumerate(result.compiled if verbose else ()):
-        took = f"{show_seconds(item.seconds)}, {show_size(item.memory)} at most in the process that compiled"
+        took = f"{show_seconds(item.seconds)}, with at most {show_size(item.memory)} in the compiling process"
         when = " while the search continued" if number else ""
         yield "compiled", f"{item.tier} code: " + ("read from the cache" if item.kept else f"in {took}{when}")
 
@@ -280,7 +280,7 @@ def _memory(result: Result) -> str:
             each = f" ({result.store_bytes / result.distinct - parent:.1f} bytes each, plus {parent} for a link)"
         spilled = f", {show_size(result.spilled_bytes)} of it in files" if result.spilled_bytes else ""
         parts.append(f"{show_size(result.store_bytes)} of states{each}{spilled}")
-    return ", ".join([*parts, f"the whole process {show_size(result.peak_memory_bytes)} at most"])
+    return ", ".join([*parts, f"at most {show_size(result.peak_memory_bytes)} for the whole process"])
 
 
 def print_numbers(console: Console, rows: list[tuple[Text, Text]]) -> None:
@@ -296,7 +296,7 @@ def print_coverage(console: Console, result: Result) -> None:
     for name, fired in result.fired.items():
         rows.append((styled(f"{fired:,}"), styled(name, "bold" if fired else "bold yellow")))
     print_numbers(console, rows)
-    rows = [(styled("refused", "bold"), styled("guard, when earlier guards allow the step", "bold"))]
+    rows = [(styled("refused", "bold"), styled("guard (counted if earlier guards allow the step)", "bold"))]
     action = ""
     for guard in result.guards:
         if guard.action != action:
@@ -306,7 +306,7 @@ def print_coverage(console: Console, result: Result) -> None:
     print_numbers(console, rows)
     idle = [guard for guard in result.guards if not guard.refused]
     if idle:
-        words = "refused nothing that earlier guards allowed: idle under these constants."
+        words = "refused no step that earlier guards allowed (idle under these constants)."
         print_lines(console, f"{counted(len(idle), 'guard')} {words}", style="yellow")
 
 

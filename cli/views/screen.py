@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 FEW = 8
-"""Up to this number of constants, all are shown. If there are more, only the changed ones are."""
+"""If there are at most this many constants, all are shown; otherwise, only the changed ones are."""
 ROWS = 4
 """Maximum number of violations with a row each. Further violations share a paragraph."""
 NAMES = 20
@@ -46,7 +46,7 @@ def headline(result: CheckResult) -> str:
 
 
 def violated_beyond(result: CheckResult) -> str:
-    """Return a sentence about properties that only raised bounds violate, or an empty string."""
+    """Return a sentence about properties that are violated only with raised bounds, or an empty string."""
     growth = result.growth
     if growth is None or not growth.violated:
         return ""
@@ -70,9 +70,9 @@ def verdict_sentence(result: CheckResult) -> str:
         names = ", ".join(f"`{item.name}`" for item in missing[:3]) + (", ..." if len(missing) > 3 else "")
         return f"No reachable state or step satisfies {names}{doubt}."
     word = "canonical state" if result.symmetry else "state"
-    searched = f"all {counted(result.distinct, word)} were searched"
+    searched = f"all {counted(result.distinct, word)} were visited"
     if result.omission or result.distinct == 1:
-        searched = "no state was left to visit" if result.omission else "the only state was searched"
+        searched = "no state was left to visit" if result.omission else "the only state was visited"
     if not result.properties:
         return f"No property was named: {searched}."
     guarantees = _guarantees(result)
@@ -232,7 +232,7 @@ def reached(result: CheckResult) -> str:
     words = f"{counted(result.distinct, 'state')}, depth {result.depth}, "
     words += "complete" if result.complete else "not complete"
     words += f", {show_seconds(result.seconds)} ({result.engine} engine)"
-    words += f"; {result.symmetry} are interchangeable: states are canonical" if result.symmetry else ""
+    words += f"; {result.symmetry} are interchangeable: states are in canonical form" if result.symmetry else ""
     bounds = [f"{item.constant}={item.value}" for item in result.bounds_reached if item.value]
     if result.cross_check is not None and result.cross_check.states:
         words += f"; {counted(result.cross_check.states, 'state')} checked against the plain semantics"
@@ -260,7 +260,7 @@ def print_steps(
     print_lines(console, "", title, style="bold")
     if first:
         inside = loop is not None and loop < first
-        again = f"; from step {(loop or 0) + 1} on the steps repeat forever" if inside else ""
+        again = f"; from step {(loop or 0) + 1} on, the steps repeat forever" if inside else ""
         print_lines(console, f"{counted(first, 'earlier step')}: `-v`{again}", style="dim", indent=5)
     for number, text in enumerate(texts[first:], first + 1):
         if loop == number - 1:

@@ -30,7 +30,7 @@ MOST = 3_000_000
 
 
 class Book:
-    """Numbered states, each with an arrival for each of its steps: the next state and the step's changes.
+    """Numbered states. Each step of a state is stored as an arrival: the next state and the step's changes.
 
     Two steps may lead to the same state but make different changes, so changes are stored with arrivals, not with
     states. Steps are stored only for states on the path and for states one step away from it. When the book is full, no

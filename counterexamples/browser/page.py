@@ -83,7 +83,7 @@ def _install(kept: Path) -> None:
                 f"the explorer needs Pyodide {VERSION}, but npm could not install it: {failed}. {otherwise}"
             )
         source = Path(aside) / "node_modules" / "pyodide"
-        _require_pyodide(source, "npm's registry returned a different package for this version: report it")
+        _require_pyodide(source, "npm's registry returned a different package for this version: please report this")
         kept.mkdir(mode=0o700, exist_ok=True)
         for name in FILES:
             write_file(kept / name, (source / name).read_bytes())

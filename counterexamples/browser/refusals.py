@@ -126,7 +126,7 @@ def _places(condition: str) -> tuple[Place, ...]:
 
 
 def _shown(place: Place, names: dict[str, Any]) -> str | None:
-    """Return the value of a part of a condition as text, or None unless the value is a number or a flag."""
+    """Return the value of a part of a condition as text, or None if the value is neither a number nor a flag."""
     value = eval(place.code, names)  # noqa: S307 (the model's own text)
     if not isinstance(value, int) or isinstance(value, IntEnum):
         return None

@@ -20,7 +20,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, fields
 
 ACTION = "mbt::actionTaken"
-"""The variable in which Quint and tools that replay traces expect the action that led to a state."""
+"""The variable for the action that led to a state, as expected by Quint and by tools that replay traces."""
 CONSTANT = "c::"
 """Prefix of the names of constants, because a field may have the same name as a constant."""
 DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"

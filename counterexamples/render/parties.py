@@ -1,7 +1,7 @@
 """The parties of a protocol: brokers, the controller, clients. Each party has a lane in a diagram.
 
 The code works with any schema. An array of records or values indexed by the acting party has a lane for each element. A
-record of the state has a lane too, unless the protocol's cast names an owner for all records that have none.
+record of the state has a lane too, unless the protocol's cast names an owner for all such records.
 """
 
 from collections.abc import Iterator, Mapping

@@ -14,8 +14,8 @@ from fencepost.counterexamples.states import Cell, Part, parts
 from fencepost.model.language.records import Key
 
 MANY = 10
-"""Maximum number of fields for which the cards of a state show all of them. If there are more, cards show only changed
-fields and fields about a replica's progress.
+"""If a state has at most this many fields, its cards show all of them; otherwise, they show only changed fields and
+fields about a replica's progress.
 """
 VITAL = (
     *("life", "leader", "leader_epoch", "isr", "high_watermark", "partition_epoch", "fenced", "stopping"),
@@ -23,7 +23,7 @@ VITAL = (
 )
 KNOWN = ("leader", "leader_epoch")
 ELEMENT = re.compile(r"\{[^}]*\}|[^,]+")
-"""Matches an element in the text of an array. The text of a set contains commas."""
+"""A pattern for an element in the text of an array. An element that is a set contains commas."""
 SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
 
 

@@ -1,7 +1,7 @@
-"""The replication protocol, but the controller elects any eligible replica, not the first in the replica list.
+"""The replication protocol, but the controller may elect any eligible replica, not only the first in the list.
 
 It covers every order of the list at once, and brokers are interchangeable. It can also elect leaders that no single
-order allows: first one of two eligible replicas, later the other. A property that holds here holds for every order.
+order allows: first one of two eligible replicas, and later the other. A property that holds here holds for every order.
 """
 
 import sys
@@ -202,7 +202,7 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int, first: int) -
 
 
 def normalize(s: State, c: C) -> None:
-    """Forget what cannot be observed, as the model does; slots without an image have no leader, instead of broker 0."""
+    """Forget what cannot be observed, as the model does; give slots without an image no leader instead of broker 0."""
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):
             held = s.replica[broker]
@@ -263,7 +263,7 @@ def two_brokers_lead(s: State, c: C) -> bool:
 
 
 def refuse_more(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.movable + c.directories > 0:
         return "reassignments and log directories are not modelled here: write movable=0 and directories=0."
     if c.unclean_election or not (c.atomic_expansion and c.isr_from_metadata):
@@ -277,7 +277,7 @@ EXACT = machine.MACHINE
 MACHINE = replace(
     EXACT.replacing(
         name="replication-any-leader",
-        sentence="data replication, but any eligible replica is elected: covers every order of the replica list",
+        sentence="data replication in which any eligible replica may lead: covers every order of the replica list",
         controller_fences_broker=controller_fences_broker,
         controller_unfences_broker=controller_unfences_broker,
         controller_begins_shutdown=controller_begins_shutdown,
@@ -302,7 +302,7 @@ PROPERTIES = tuple(
 def verdicts_by_order(constants: dict[str, object], *, version: str = "", only: tuple[str, ...] = ()) -> dict[str, str]:
     """Return each property's verdict with any leader, and the orders that violate it.
 
-    Brokers are numbered in the order of the list, so an order is given by the position of the first leader. The other
+    Brokers are numbered in the order of the list, so the position of the first leader determines the order. The other
     brokers are alike, because all are in the ISR. Raise UsageError if `initial_isr` excludes a broker.
     """
     found = fencepost.check(MACHINE, PROPERTIES, constants=constants, version=version, only=only, symmetry=True)

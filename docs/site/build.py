@@ -51,7 +51,7 @@ def build_site(
     output, docs, began = Path(output), Path(docs).resolve(), time.monotonic()
     require_generator()
     if not (docs / "glossary.md").is_file():
-        raise UsageError(f"{docs} contains no pages of Fencepost: run this in a clone, or name its docs by `docs=`.")
+        raise UsageError(f"{docs} contains no pages of Fencepost: run this in a clone, or pass its docs as `docs=`.")
     if output.is_dir() and any(output.iterdir()) and not all((output / name).is_file() for name in OURS):
         raise UsageError(
             f"{output} contains other files, which the site would overwrite: choose a new or empty folder."

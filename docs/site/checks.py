@@ -1,4 +1,4 @@
-"""Pages on checks: the purpose of each guard and switch, the checks of each KIP, and the crashes a record survives."""
+"""Pages on checks: the purpose of each guard and switch, each KIP's checks, and how many crashes a record survives."""
 
 import re
 import tomllib
@@ -142,7 +142,7 @@ SHORTEST = 3
 # -- the checks of each KIP: the evidence that they are needed, or the reason why there is no evidence
 
 Best = dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]]
-"""For each protocol and row, the best measurement, and the matrix to which it belongs."""
+"""The best measurement for each protocol and row, and the matrix that it belongs to."""
 
 ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text("utf-8")
@@ -191,7 +191,7 @@ def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
 
 
 def of_catalogue(name: str, row: str) -> Run | None:
-    """Return the run with the shortest violation that is absent from another run in which only this setting differs."""
+    """Return the run with the shortest violation that is absent from a run that differs only in this setting."""
     constant, mark, text = row.partition("=")
     if not mark:
         return None
@@ -221,9 +221,9 @@ def _values(name: str) -> list[tuple[Run, dict[str, int]]]:
 def crashes_page() -> Iterator[str]:
     known = crashes_measured()
     yield from ("# How many crashes an acknowledged record survives", "")
-    yield "KIP-966 says that with ELR an acknowledged record survives min ISR - 1 unclean shutdowns."
+    yield "KIP-966 says that, with ELR, an acknowledged record survives min ISR - 1 unclean shutdowns."
     yield f"To test this, `{LOSS}` was checked with an increasing number of crashes that may lose the whole log."
-    yield "*Tolerates* counts crashes that violate nothing. [Settings](../settings.md) shows the shortest histories."
+    yield "*Tolerates* counts crashes that cause no violation. [Settings](../settings.md) shows the shortest histories."
     yield ""
     for replicas in SIZES:
         unknown = f"Not measured yet: `python -m benchmarks.figures.matrices --faults {replicas}` measures it."

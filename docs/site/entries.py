@@ -89,7 +89,7 @@ def _guards(entry: Entry) -> list[tuple[str, str]]:
 # -- stories: on the first page, on the page of a KIP or a finding, and below the entries that they are about
 
 FIRST = "kip-903"
-"""The story to show first: a bug in a release, which every operator can follow."""
+"""The story to show first: a bug in a release that any operator can understand."""
 
 
 @cache
@@ -99,7 +99,7 @@ def all_stories() -> tuple[Story, ...]:
 
 @cache
 def by_entry() -> dict[str, tuple[Story, ...]]:
-    """Return the stories of each entry, which are named after it or have a trace that is evidence for it."""
+    """Return the stories of each entry: those named after it, and those whose trace is evidence for it."""
     found: dict[str, dict[str, Story]] = {}
     for story in all_stories():
         about = [story.name.upper()] if story.name.upper() in entries() else []
@@ -146,11 +146,11 @@ NOT_KEPT = {
     "broken": "Guarantees that do not hold as worded",
 }
 BROUGHT_BACK = (
-    "These are bugs that Kafka had, and hazards that its KIPs rule out. A switch in a model restores each of them. "
+    "These are bugs that Kafka had, and hazards that its KIPs rule out. Each has a switch in a model that restores it. "
     "The number after a property is the length of the shortest trace in states. *Distinct* counts the states with "
     "the bug, and *without* counts those of the twin: a run in which the property holds, and which differs only in "
     "the constants of the second column. *Seconds* are for two workers, without compilation. For bugs that are not "
-    "modelled, the row gives the reason.\n\nA bug is judged by the property nearest to its cause, then by its "
+    "modelled, the row gives the reason.\n\nA run of a bug names the property nearest to its cause, then its "
     "effect: in replication, the loss of a committed record (`leader-has-committed`). All rows of replication except "
     "B14 include the fixes for HYP-1, HYP-2, HYP-3 and HYP-9, so that only the bug appears. The row of B09 with two "
     "fences also shows the last replica standing (B19)."
@@ -160,7 +160,7 @@ AGAINST_TLC = (
     "lengths of shortest traces, breadth first, without symmetry or view. Fencepost must compute the same numbers."
 )
 _SWITCHES = 2
-"""Maximum number of constants in which a run with a bug and its twin without the bug differ."""
+"""A run with a bug and its twin without the bug differ in at most this many constants."""
 COVERAGE = (
     "This page lists all guarantees, bugs, hypotheses, questions, and claims of the KIPs, by verdict. Open entries "
     "have no verdict yet. Entries that are *not built* describe rules that no release contains. Each id links to its "

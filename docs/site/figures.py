@@ -1,5 +1,5 @@
-"""Tables of measurements: speed and size, searches on Spark, proofs, and the lost records of each model version. Each
-table reads a file in `invariants/figures/`, which a program in `benchmarks/` has written.
+"""Tables of measurements: speed and size, searches on Spark, proofs, and the records that each model version loses.
+Each table shows a file in `invariants/figures/` that a program in `benchmarks/` wrote.
 """
 
 import re
@@ -75,7 +75,7 @@ MEASURED: dict[str, tuple[str, str, dict[str, Column]]] = {
         },
     ),
 }  # fmt: skip
-"""Tables whose rows come from a single figure, each with the figure's file, the key of the rows, and the columns."""
+"""For each table whose rows come from a single figure: the figure's file, the key of the rows, and the columns."""
 
 
 def measured(name: str) -> Table:
@@ -181,7 +181,7 @@ def spark_cost() -> Table:
 
 
 def spark_levels() -> Table:
-    """Return the levels of the large search on Spark, in which only generated states are sent, not visited states."""
+    """Return the levels of the large search on Spark, which sends only generated states, not visited ones."""
     levels = load("spark")["search"]["spark"]["levels"]
     visited = accumulate(item["fresh"] for item in levels)
     columns: dict[str, Column] = {

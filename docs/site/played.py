@@ -14,7 +14,7 @@ from fencepost.site.places import Column, Figures, Row, Table, grouped, table_of
 # -- releases of Kafka
 
 FINDINGS = ("hyp-", "q3", "b16", "b07", "b26")
-"""Name prefixes of traces of findings and open questions. Other traces show known or planted bugs, or are examples."""
+"""Name prefixes for traces of findings and open questions. Other traces show known or planted bugs, or are examples."""
 TRACES_OF_A_ROW = 5
 ARCHIVE = "../counterexamples/archive/replication-"
 

@@ -15,7 +15,7 @@ from fencepost.site.places import EXPLORER, of_entry, rendered
 
 PLACE = "settings.md"
 MOST_REPLICAS = 5
-"""The largest number of replicas offered, which is more than were searched, so that the limit is visible."""
+"""The largest number of replicas offered: more than were searched, so that readers see the limit."""
 RELEASES = tuple(item.removeprefix("kafka-") for item in versions())
 NUMBERS = tuple(str(number) for number in range(1, MOST_REPLICAS + 1))
 CHOICES = (
@@ -27,7 +27,7 @@ CHOICES = (
     ("kafka", "Kafka", RELEASES, RELEASES[-1]),
 )
 INTRODUCTION = (
-    "Choose the settings of a topic. The answer is that of `fencepost advise`, and comes from the measured [fault "
+    "Choose the settings of a topic. The answer is what `fencepost advise` prints, and comes from the measured [fault "
     "tables](checks/crashes.md); settings that were not searched are marked. [Will I lose "
     "data?](kafka/losing-data.md) explains the terms."
 )
@@ -68,7 +68,7 @@ def _form() -> Iterator[str]:
         choice = f'<select id="choose-{name}" name="{name}">{options}</select>'
         yield f'<div><label for="choose-{name}">{label}</label> {choice}</div>'
     yield '<p id="impossible" role="status"></p><p id="told" role="status"></p></form>'
-    since = "Eligible leader replicas are on in new clusters from Kafka 4.1 on, but may be off in an upgraded cluster"
+    since = "Eligible leader replicas are on in new clusters since Kafka 4.1, but may be off in an upgraded cluster"
     yield f"<p>{since}. {_text(advice_words.ELR_SHOWN)}.</p>"
 
 

@@ -1,4 +1,4 @@
-"""Stale figures: measured questions, taken from here by `benchmarks/figures/`, and whether their model has changed."""
+"""Stale figures: the questions that `benchmarks/figures/` measures, and whether their model has changed."""
 
 import tomllib
 from collections.abc import Iterator
@@ -26,14 +26,12 @@ CLAIM = (
     "max_records=1 shrinks=0 loss=any equal_partition_epoch_overwrites=off "
     "reset_followers_on_reelection=on fenced_before_registration=on fenced_epoch_check=on"
 )
-"""Constants for KIP-966's claim, in which any crash may lose the whole log, and the known bugs are fixed."""
+"""Constants for KIP-966's claim: any crash may lose the whole log, and the known bugs are fixed."""
 SIZES = {
     "2": "brokers=2 initial_isr=2 fences=2 crashes=2 max_leader_epoch=4",
     "3": "brokers=3 initial_isr=3 fences=3 crashes=3 max_leader_epoch=8",
 }
-"""Further constants, by number of replicas. `fences` is the number of replicas, because only fenced brokers
-register.
-"""
+"""Further constants, by number of replicas. `fences` equals that number, because only fenced brokers register."""
 GRID = ("elr=off,on", "unclean_election=off,on")
 MOST_STATES = 20_000_000
 """Maximum number of states of a search. Stored as fingerprints, this many states take less than 4 GiB."""
@@ -62,7 +60,7 @@ def crashes_measured() -> dict[str, Any]:
 
 
 def stale_crashes() -> list[str]:
-    """Return the numbers of replicas whose tables were measured with another model."""
+    """Return the numbers of replicas for which the tables were measured with another model."""
     known = crashes_measured()
     return [name for name in SIZES if name in known and known[name].get("mark") != crashes_mark(name)]
 
@@ -111,7 +109,7 @@ def operations_mark() -> str:
 # -- findings by version
 
 DISK_STAYS = {"brokers": 2, "crashes": 2, "fences": 2, "max_leader_epoch": 4, "max_records": 1, "loss": "none"}
-"""Constants for finding losses in releases, if the disk survives a crash and the process restarts."""
+"""Constants for finding losses in releases when the disk survives a crash and the process restarts."""
 
 
 def versions_mark() -> str:

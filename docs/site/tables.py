@@ -127,13 +127,13 @@ def _outcomes(cell: Cell, *, marked: bool) -> str:
 # -- how long a new high watermark of the metadata log may be unknown
 
 MAX_WAIT_MS = 500
-"""Maximum time for which a broker holds a fetch (KafkaRaftClient), and the default of metadata.max.idle.interval.ms."""
+"""The longest time that a broker holds a fetch (KafkaRaftClient), and the default of metadata.max.idle.interval.ms."""
 ROUND_TRIP_MS = 10
-"""A round trip within a data centre, with a margin, so that a message takes a hundredth of the maximum wait."""
+"""A round trip within a data centre, with a margin: a message takes a hundredth of the maximum wait."""
 
 DELAY = "commit-is-known-in-time"
 SLOW = ", two ticks"
-"""Suffix of the name of a pair's second run, in which a message takes two ticks."""
+"""The second run of each pair, in which a message takes two ticks, has a name with this suffix."""
 _SAME = {"nodes", "voters", "max_epoch", "max_records", "clock", "max_wait", "latency", "longest_delay"}
 
 
@@ -166,7 +166,7 @@ def _differing(run: Run) -> str:
 
 
 def shares(fast: Run, slow: Run) -> tuple[int, int]:
-    """Return the numbers of maximum waits and messages on the worst path; raise ValueError if undetermined."""
+    """Return how many maximum waits and messages are on the worst path; raise ValueError if this is undetermined."""
     one, other = fast.worst[DELAY], slow.worst[DELAY]
     if isinstance(one, str) or isinstance(other, str):
         if one != other:
@@ -188,7 +188,7 @@ _LARGEST = 8
 
 
 def with_tables(text: str, page: str = "") -> str:
-    """Return the text of `page` (a path in docs/) with tables built; raise UsageError for an unknown or open one."""
+    """Return the text of `page` (a path in docs/) with tables built; raise UsageError if one is unknown or unclosed."""
     if len(_TABLE.findall(text)) != text.count(MARK):
         raise UsageError(f"{page}: a line `{MARK}... -->` has no line `<!-- end -->` after its table: add it.")
     try:
@@ -222,7 +222,7 @@ def _cases(ids: Sequence[str]) -> Table:
 
 
 def _cases_of(entry: Entry) -> Iterable[Row]:
-    """Yield a row for each property, verdict and archived trace, with the run that has the shortest trace or the most
+    """Yield a row for each property, verdict and archived trace; it shows the run with the shortest trace or most
     states. A violation without an archived trace is omitted if an archived trace is at least as short.
     """
     cases = cases_of(entry)

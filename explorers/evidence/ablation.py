@@ -1,7 +1,7 @@
 """Ablation: remove one guard or change one constant at a time, and check all properties again.
 
-Removing a guard only adds behaviours, so every state of the original machine stays reachable. So if the number of
-reachable states stays the same, the set of reachable states stays the same too.
+Removing a guard only adds behaviours, so every state of the original machine stays reachable. Therefore, if the number
+of reachable states does not change, neither does the set of reachable states.
 """
 
 from collections.abc import Callable, Mapping
@@ -66,7 +66,7 @@ class Purpose(StrEnum):
     IMPLIED = "implied"
     """Another guard of the action blocks every step that this guard blocks."""
     IDLE = "not-exercised"
-    """The guard never blocks a step: the guard is unnecessary, or no state exercises the guard with these constants."""
+    """The guard never blocks a step: either it is unnecessary, or no state exercises it with these constants."""
     DEAD = "never-fires"
     """The guard's action is never enabled with these constants, whether or not the guard is removed."""
     HARMLESS = "nothing-broke"

@@ -1,8 +1,8 @@
-"""Comparison of two machines: their states, and the behaviours that an observer of part of the state can see.
+"""Comparison of two machines: of their states, and of their behaviours as seen by an observer of part of the state.
 
 A behaviour is the sequence of observations along a path, without consecutive repetitions. Machine A has a behaviour
 that B lacks if no path of B produces the same observations. A search explores both machines together. For each sequence
-of observations, it keeps the states of A and the states of B that the sequence can lead to. A shortest behaviour that
+of observations, it keeps the states of A and the states of B that the sequence can lead to. The shortest behaviour that
 one machine lacks ends with the first observation that only the other machine can produce.
 """
 
@@ -28,7 +28,7 @@ SIDES = ("a", "b")
 
 @dataclass(frozen=True)
 class OnlyOne:
-    """A behaviour of only one machine, a shortest path that produces it, and its number of observations."""
+    """A behaviour that only one machine has, a shortest path that produces it, and its number of observations."""
 
     side: str
     path: Path

@@ -61,7 +61,7 @@ class Tolerance:
     searches: int
     states: int
     fewer: Mapping[str, str] = field(default_factory=dict)
-    """Kinds of faults for which every number was searched separately, each with the reason."""
+    """Kinds of faults for which every number needed a separate search, each with the reason."""
     omission: float = 0.0
     """Upper bound on the probability that a search with fingerprints missed a state."""
 
@@ -85,8 +85,8 @@ def _ends(machine: Machine) -> dict[str, Linear]:
     if not budgets and not limits:
         raise UsageError(
             f"protocol {machine.name!r} has no faults to count: its state has no field {BUDGET!r}, a "
-            "record with the remaining number of each kind of fault. Numbers named ..._left outside this record "
-            "are counted only by walks."
+            "record with the remaining number of each kind of fault. Only walks count numbers named ..._left "
+            "outside this record."
         )
     found = {}
     for name, item in budgets.items():
@@ -149,7 +149,7 @@ def with_faults(machine: Machine, constants: Constants, kinds: tuple[str, ...], 
         if left != count:
             raise UsageError(
                 f"fault {name!r} cannot be counted: with {bound} = {count}, the initial states have a budget of "
-                f"{left}. Start them with s.{BUDGET}.{name} = c.{bound}."
+                f"{left}. Set it with s.{BUDGET}.{name} = c.{bound}."
             )
     return limited
 

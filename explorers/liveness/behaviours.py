@@ -1,9 +1,9 @@
 """Analysis of a graph: whether a fair behaviour can avoid `then`, and the cost of reaching `then`.
 
 Strong fairness is a Streett condition. Each round computes the strongly connected components in time linear in the
-number of edges. If a component violates a strong constraint, the next round keeps only those of its states in which the
-constraint is disabled, so it cannot be violated again. Each state is examined in at most n + 1 rounds, where n is the
-number of strong constraints.
+number of edges. If a component violates a strong constraint, the next round keeps only the component's states in which
+the constraint is disabled, so the constraint cannot be violated again. Each state is examined in at most n + 1 rounds,
+where n is the number of strong constraints.
 """
 
 from collections.abc import Callable
@@ -114,7 +114,7 @@ class Analysis:
         return int(below[counts][0]) if counts.any() else None
 
     def run(self, refuse: Callable[[int], None] = lambda _: None) -> FairAnswer:
-        """Find, in this order, a fair behaviour that avoids `then`, a loop with a cost, or the most expensive path.
+        """Find a fair behaviour that avoids `then`, otherwise a loop with a cost, otherwise the most expensive path.
 
         `refuse` is called with every edge between `when` and `then` whose cost is negative.
         """
@@ -138,7 +138,7 @@ class Analysis:
         return self.dearest(inside, best)
 
     def fair_parts(self) -> Array | None:
-        """Return each state's component, or -1 if no fair behaviour may stay in the component forever. Return None if
+        """Return each state's component, or -1 if no fair behaviour can stay in the component forever. Return None if
         no component is fair.
         """
         count = self.rows.states

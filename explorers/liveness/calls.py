@@ -1,4 +1,4 @@
-"""Graphs for liveness questions: numbers for steps, and calls of the compiled kernels with their working memory.
+"""Graphs for liveness questions: step numbers, and calls to the compiled kernels with their working memory.
 
 A step is an action together with its arguments. Steps are numbered, so that a graph stores one number per edge. A
 message is identified by the fields that fairness constraints name, or by all fields for `each="m"`. `kernels.py`
@@ -88,7 +88,7 @@ RADIX = 0x2545F4914F6CDD1D
 
 
 def hashed_ids_of(machine: Machine, layout: Layout) -> TransitionIds:
-    """Return a numbering of a machine's steps by the action's position and all arguments.
+    """Return a numbering of a machine's steps that depends on the action's position and all arguments.
 
     The numbering does not depend on domains, so equal steps of machines with different domains have equal numbers.
     Steps with several arguments are hashed, so two steps can have the same number.
@@ -188,7 +188,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Graph:
-    """A graph and a question in the form that kernels take: addresses of arrays, which this object keeps alive.
+    """A graph and a question in the form that kernels expect: addresses of arrays, which this object keeps alive.
 
     Arrays `offsets` (with an extra last entry) and `marks` are indexed by state. Arrays `targets`, `classes` and, if
     not empty, `by_edge` are indexed by edge. Arrays `allowed` (flags) and `costs` are indexed by class.

@@ -33,7 +33,7 @@ class Engine(Stoppable):
         self.search, self.properties, self.began = search, properties, began
 
     def judge(self, result: Result, order: tuple[Property, ...]) -> Result:
-        """Return the result with verdicts on properties of behaviours, in `order`; undetermined if time runs out."""
+        """Add verdicts on properties of behaviours, in `order`; the verdicts are undetermined if time runs out."""
         if not result.complete:
             return with_behaviours(result, order, undetermined)
         found: dict[str, PropertyResult] = {}

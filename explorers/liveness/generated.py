@@ -1,6 +1,6 @@
 """The graph of a finished search, and the compiled code that builds it: step numbers and predicates. One compiled
-module contains the machine's actions. This module takes long to compile, but works for all properties. A second module
-contains the properties.
+module contains the machine's actions. This module takes a long time to compile, but works for all properties. A second
+module contains the properties.
 """
 
 import math
@@ -228,7 +228,7 @@ class Graph:
 
 
 MIXED = np.uint64(0x9E3779B97F4A7C15)
-"""Factors for the hash of a successor and the number of its step; they give a reversed step a different hash."""
+"""Factors for a successor's hash and its step's number; they give a step and its reverse different hashes."""
 
 
 def digest_of(

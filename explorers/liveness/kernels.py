@@ -22,16 +22,16 @@ FAR = 1 << 62
 MOST_COST = 0x7FFFFFFFFFFFFFFF
 """The largest 64-bit number, which also stands for all larger costs."""
 OFFSETS, TARGETS, CLASSES, ALLOWED, MARKS, COSTS, BY_EDGE, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
-"""Positions of arguments: the addresses of a graph's arrays, and last, the number of edges that have a cost."""
+"""Positions of arguments: the addresses of a graph's arrays and, last, the number of edges that have a cost."""
 MASKS, ENABLED, STRONG, HAPPENS, SOMEWHERE, EVERYWHERE, VERDICTS, FIRST, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Indices of the addresses of arrays for fairness constraints, of the first component's number (FIRST), and of the
-number of words (WORDS).
+"""Positions of arguments: the addresses of arrays for fairness constraints, the first component's number (FIRST), and
+the number of words (WORDS).
 """
 
 
 @kernel
 def intern(codes: I64s, done: I64, out: I32s, keys: I64s, numbers: I32s, known: I64s, counts: I64s) -> None:
-    """Give each code a number in order of first appearance, from position `done` on, until the table is half full.
+    """Number the codes in order of first appearance, starting at position `done`, until the table is half full.
 
     `keys` and `numbers` form an open-addressing table whose length is a power of two; empty slots have the key -1.
     `known` receives the code for each number. `counts` = [number of distinct codes, number of codes processed].
@@ -73,8 +73,8 @@ def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s
 def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, count: I64) -> I64:
     """Compute the region: the states reachable by allowed edges from the `count` states in `queue` before `then` holds.
 
-    `group` becomes 0 inside the region. `enabled` receives the constraints that each state's allowed edges to other
-    states satisfy. On return, `queue` contains the region. Returns the region's size.
+    `group` becomes 0 inside the region. For each state, `enabled` receives the constraints that its allowed edges to
+    other states satisfy. On return, `queue` contains the region. Returns the region's size.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, marks = u8s(graph[ALLOWED], 0), u8s(graph[MARKS], 0)
@@ -99,10 +99,10 @@ def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, c
 
 @kernel
 def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I32s, room: I32ss, cursor: I64s) -> I64:
-    """Give each strongly connected component of the nodes a number; no edge leads to a greater number.
+    """Number the strongly connected components of the nodes, so that no edge leads to a greater number.
 
-    The kernel is Tarjan's algorithm with an explicit stack. `order` is working memory for all states, `cursor` and the
-    three rows of `room` for all nodes.
+    The kernel is Tarjan's algorithm with an explicit stack. `order` is working memory for all states; `cursor` and the
+    three rows of `room` are working memory for all nodes.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -269,9 +269,9 @@ def stems(
 def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, via: I64s, queue: I32s) -> I64:
     """Find a shortest walk inside a component from queue[0] to queue[1] or, if queue[1] is -1, to a pending constraint.
 
-    `pending` has one row for all pending constraints and one row for the weak constraints. An edge satisfies the
-    constraints in its mask; a state satisfies the weak constraints that are disabled in it. Returns the last edge, or
-    -1 if there is no walk; `via` leads back from that edge's source.
+    `pending` has one row for all pending constraints and one row for the weak ones. An edge satisfies the constraints
+    in its mask; a state satisfies the weak constraints that are disabled in it. Returns the last edge, or -1 if no walk
+    exists; `via` leads back from that edge's source.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -302,7 +302,7 @@ def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, 
 
 @kernel
 def spin(graph: I64s, nodes: I32s, component: I32s, inside: I32s, distance: I32s) -> I64:
-    """Return the edge with a cost inside a component that is nearest to an initial state, or -1 if none exists."""
+    """Return the edge nearest to an initial state among those with a cost inside a component, or -1 if none exists."""
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
     priced = graph[PRICED]

@@ -167,7 +167,7 @@ class Reference:
         return tuple(loop)
 
     def kept(self, left: set[Instance], key: Key, edge: Edge) -> bool:
-        """Return whether a step satisfies one of these constraints: by its action, or by disabling a weak one."""
+        """Return whether a step satisfies one of these constraints, by its action or by disabling a weak constraint."""
         return any(
             item in edge.promises or (not self.strong[item[0]] and item not in self.region.enabled[key])
             for item in left
@@ -200,7 +200,7 @@ class Reference:
                         yield stems[key].around((edge.step, *(item.step for item in back)))
 
     def extreme(self, choose: Callable[[int, int], int]) -> dict[Key, int]:
-        """Return, for each state with a path to `then`, the cost of the most expensive (or cheapest) one."""
+        """Return, for each state with a path to `then`, the cost of the most expensive (or cheapest) path."""
         found: dict[Key, int] = {}
         for _ in range(len(self.region.edges) + 1):
             before = dict(found)
@@ -284,7 +284,7 @@ _WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)
 def summary(prop: Property, constants: Constants, findings: list[BehaviourFinding]) -> PropertyResult:
     """Return the worst verdict over all arguments.
 
-    If several findings are equally bad, the nearest one is chosen, and then the one whose arguments are declared first.
+    If several findings are equally bad, the nearest is chosen; among equally near ones, the first in declaration order.
     The nearest finding depends only on the graph, so every engine reports the same arguments. The length of the loop is
     not compared, because an engine need not find the shortest loop.
     """
@@ -330,8 +330,8 @@ def with_behaviours(
 def beside_error(
     error: DomainError, result: Result, properties: tuple[Property, ...], known: Mapping[str, PropertyResult]
 ) -> Result:
-    """Return the result with the verdicts that were `known` when a leads-to or at-most property raised an error. If no
-    property is violated, raise the error.
+    """Return the result with the verdicts that were already `known` when a leads-to or at-most property raised an
+    error. If no property is violated, raise the error.
     """
     found = {item.name: undetermined(item) for item in properties}
     found |= {item.name: item for item in result.properties} | dict(known)

@@ -1,5 +1,5 @@
-"""A check that a path really violates a leads-to or at-most property, by the definitions of the plain semantics. The
-paths of every engine are checked before they are shown, and so are trace files that are replayed.
+"""A check that a path really violates a leads-to or at-most property, as the plain semantics defines it. Every engine's
+paths are checked before they are shown, and replayed trace files are checked too.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ from fencepost.model.language.interpreter import Interpreter, Path, Step, Transi
 from fencepost.model.language.records import Key, Scalar, fields
 
 Instance = tuple[int, tuple[Any, ...]]
-"""A fairness constraint, as its position in `fair` and the values of the parameters in `each`."""
+"""A fairness constraint: its position in `fair`, and the values of the parameters in `each`."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Shown:
 
 
 def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transition], before: Key) -> set[Instance]:
-    """Return the fairness constraints that included steps from a state satisfy; ignore steps that change nothing."""
+    """Return the fairness constraints that a state's included steps satisfy, ignoring steps that change nothing."""
     gone = {item.name for item in prop.behaviour.without}
     found: set[Instance] = set()
     for transition in transitions:

@@ -151,7 +151,7 @@ def are_states(rows: np.ndarray[Any, Any], layout: Layout, values: Mapping[str, 
 
 
 def _is_record(rows: Any, record: type[Record], values: Mapping[str, int], there: np.ndarray[Any, Any]) -> bool:
-    """Return whether all fields of records (n,) are in their domains, and records outside `there` are zero."""
+    """Return whether all fields of the records (n,) are in their domains, and all records outside `there` are zero."""
     return all(_is_field(rows[name], field, values, there) for name, field in fields(record))
 
 

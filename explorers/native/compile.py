@@ -1,6 +1,6 @@
 """Compiled machines: a model's kernels, and the kernels shared by all machines.
 
-Each combination of machine and shape is one LLVM module, which is loaded from memory or disk, or compiled. If no
+Each combination of machine and shape has one LLVM module, which is loaded from memory or disk, or else compiled. If no
 optimized code exists, a search starts with cheaply compiled code, and `tiers.py` replaces that code during the search.
 """
 
@@ -49,7 +49,7 @@ class Source:
     layout: Layout
     shape: Shape
     rows: int
-    """Position in the check array at which the data for rows begin."""
+    """Position in the check array where the data for rows begin."""
     guards: tuple[tuple[str, str], ...]
     """The action and the condition of every guard, in the order of the counters."""
     state_properties: tuple[Property, ...]
@@ -57,13 +57,13 @@ class Source:
     most_successors: int
     masks: Masks | None = None
     bounds: tuple[str, ...] = ()
-    """Constants that are bounds. The counters of bounds follow those of guards: first they count states, then steps
-    that several bounds block.
+    """Constants that are bounds. The counters for bounds follow those for guards: first the counters of states, then
+    those of steps that several bounds block.
     """
     counting: int | None = None
-    """Position in the check array of a bit mask: the bounds to count."""
+    """Position in the check array of the bit mask that selects the bounds to count."""
     general: "Source | None" = None
-    """If this module was made for one run's constants: the general module from which it was made."""
+    """The general module from which this module was made, if this module is for one run's constants."""
     specialize: "Callable[[Constants], Source] | None" = None
     """Function that returns the module for one run's constants, with the same rows and counters."""
 
@@ -194,7 +194,7 @@ def _switch(guard: Guard, part: int, condition: Expression) -> Switch:
 TEXTS = "packed", "nodes", "kernels"
 """Modules that `shared` compiles. Each one may call functions of the modules before it."""
 MOST_SHAPES = 64
-"""Maximum number of cached shapes. Without the cache, the code of a shape takes a fifth of a second to generate."""
+"""Maximum number of cached shapes. Without the cache, generating the code of a shape takes a fifth of a second."""
 PER_CHARACTER = 2.7e-6
 """CPU seconds for optimizing a machine, per character of its IR (measured: 2.6 to 3.2 microseconds)."""
 NAMED = "FENCEPOST_TIER"
@@ -265,7 +265,7 @@ Made = TypeVar("Made")
 
 
 class Shapes(Generic[Made]):
-    """A cache of recently used code, by the machine, its properties, and the shape, while the names it reads stay."""
+    """A cache of code by machine, properties and shape. Code is valid until a name that it reads changes."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], tuple[Made, Checked]] = {}

@@ -65,8 +65,8 @@ class Worker:
         """Write the successors of rows `piece[0]` to `piece[1] - 1` into a batch of the buffers; return the number of
         successors.
 
-        Parent numbers start with `number` for row 0. `codes` has room for each step's number, if the module numbers
-        steps.
+        `number` is row 0's parent number, which increases by 1 for each row. `codes` has room for each step's number,
+        if the module numbers steps.
         """
         return int(
             module.expand(
@@ -188,11 +188,11 @@ class Expansion:
         self._buffers = Buffers(self.layout.dtype, self.batches, self.batch * most)
         self.pool = WorkerPool([self._worker() for _ in range(self.workers)])
         self.tasks = np.zeros(2, np.int64)
-        """Index of the next shared task, which workers increment in compiled code, and the number of tasks."""
+        """Index of the next shared task, and the number of tasks. Workers increment the index in compiled code."""
         self._pieces = np.zeros((self.batches, PIECE), np.int64)
         self._calls: dict[int, Calls] = {}
         self.fatal = self.watched = np.array([ERROR], np.int64)
-        """Indices in the check array. A watched check stops the expansion if it fails; a fatal one is an error."""
+        """Indices in the check array. A watched check stops the expansion if it fails; a fatal check is an error."""
         self._found = np.zeros((self.batches, max(1, len(kernels.source.step_properties))), np.int64)
 
     # -- states
@@ -353,7 +353,7 @@ class Expansion:
             self._expanded(worker, int(self._pieces[number, NUMBER]) % self.owners)
 
     def _expanded(self, worker: Worker, owner: int) -> None:
-        """Handle a nonzero `watched` position of the check array after a batch of an owner's states."""
+        """Handle a failed check (a nonzero `watched` position) after a batch of an owner's states."""
 
     def _blame(self, worker: Worker, piece: np.ndarray[Any, Any]) -> None:
         first = int(piece[NUMBER])

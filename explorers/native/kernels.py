@@ -68,7 +68,7 @@ def count_ends(alive, first, last, ends, at):
 
 @kernel
 def close(alive: U8s, first: I64, last: I64, ends: I64s) -> None:
-    """Count the states without a successor among first..last-1; write the count and the first such state to `ends`."""
+    """Count the states first..last-1 that have no successor; write the count and the first such state to `ends`."""
     count_ends(alive, first, last, ends, 0)
 
 
@@ -80,7 +80,7 @@ def home(h, slots):
 
 @helper
 def tagged(h, index):
-    """Return a table entry: 8 bits of the hash, and one plus the state's number in 24 bits."""
+    """Return a table entry: 8 bits of the hash, and the state's number plus one in 24 bits."""
     return np.uint32((((h >> np.uint64(32)) & np.uint64(0xFF)) << np.uint64(24)) | np.uint64(index + 1))
 
 
@@ -98,7 +98,7 @@ def seen(table, h, slots):
 
 @helper
 def look(table, stored, h, slots):
-    """Return the slot at which the search for a state continues, and prefetch the stored state that may be equal."""
+    """Return the slot at which the search for a state continues, and prefetch the stored state that may equal it."""
     slot = seen(table, h, slots)
     index = np.int64(table[slot] & np.uint32(0x00FFFFFF)) - 1
     prefetch(stored, index, 0)
@@ -290,7 +290,7 @@ def rebuild(table: U32s, hashes: U64s, count: I64) -> None:
 def find(
     words: U64ss, hashes: U64s, order: U32s, first: I64, last: I64, table: U32s, stored: U64ss, out: I64s, base: I64
 ) -> None:
-    """Write the number of each state in order[first:last] plus `base`, or -1 if the state is not stored."""
+    """For each state in order[first:last], write its number plus `base`, or -1 if the state is not stored."""
     slots = np.uint64(table.shape[0])
     for position in range(first, last):
         if position + AHEAD < last:

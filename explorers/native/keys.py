@@ -103,8 +103,8 @@ def missing(count: int) -> Array:
 
 
 def steps_of(words: int) -> Array:
-    """Return (tree, first, second) for each node of a row, for the first half and then for the second. If `second` is
-    -1, `first` is a word; otherwise both numbers are earlier nodes. The last node of each half is the root.
+    """Return (tree, first, second) for each node of a row's first half, and then of its second half. If `second` is -1,
+    `first` is a word; otherwise both numbers are earlier nodes. The last node of each half is the root.
     """
     found: list[tuple[int, int, int]] = []
 
@@ -123,7 +123,7 @@ def steps_of(words: int) -> Array:
 
 
 class KeyTable:
-    """A partition's table from keys to state numbers. Without trees, the keys are fingerprints."""
+    """A table that maps a partition's keys to state numbers. Without trees, the keys are fingerprints."""
 
     def __init__(self, module: Any, facts: Array, trees: Trees | None, states: int = 0) -> None:
         self.module, self.facts, self.trees = module, facts, trees
@@ -145,7 +145,7 @@ class KeyTable:
         return found
 
     def enter(self, keys: Array) -> None:
-        """Insert the keys of states, some of which may be stored already; raise MismatchError for two equal states."""
+        """Insert the keys of states, some of which may be stored already; raise MismatchError if two are equal."""
         while (found := self.module.enter_keys(self.facts, keys)) != ENTERED:
             if found:
                 raise MismatchError("two stored states of a search are equal. Please report this.")
@@ -168,8 +168,8 @@ class KeyTable:
         del before
 
     def _make(self, slots: int) -> None:
-        """Create an empty table. An entry stores the bits of a key that the entry's slot does not determine. An entry
-        is at most `REACH` slots after its key's home.
+        """Create an empty table. An entry stores only those bits of a key that are not determined by the entry's slot.
+        An entry is at most `REACH` slots after its key's home.
         """
         lefts, rights = self._bits()
         size = lefts + rights or packed.FINGERPRINT_BITS

@@ -16,10 +16,10 @@ from fencepost.model.language.domains import BitSet, Depending, Domain, End, Lin
 from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
 
 WORD = 8
-"""Bytes per word. States consist of whole words, so that rows are hashed and compared word by word."""
+"""Bytes per word. States consist of whole words, so that rows can be hashed and compared word by word."""
 BITS = 8 * WORD
 STEPS = 6
-"""Steps for gathering bits without a special instruction: by 1, 2, 4, ... 32 positions."""
+"""Number of steps that gather bits without a special instruction: they move bits by 1, 2, 4, ... 32 positions."""
 ENTRY = 8 + STEPS
 """Number of entries in the check array for each memory word that has stored bits."""
 HEAD = 3
@@ -55,7 +55,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout of a state class for given rooms (the sizes for which arrays are compiled).
+    """The layout of a state class for given `rooms`, the sizes for which arrays are compiled.
 
     One memory layout serves all constants from `lows` to `rooms`. `numbers` contains the values of `depends` in a run,
     which determine the stored bits.
@@ -77,7 +77,7 @@ class Layout:
     """Whether the layout serves only the constants that yield `numbers`."""
 
     def at(self, numbers: Sequence[int]) -> "Layout":
-        """Return a layout for one run: its memory is the same, and its rows are as narrow as the constants allow."""
+        """Return a layout for one run, with the same memory layout and with rows as narrow as the constants allow."""
         return replace(self, numbers=tuple(numbers))
 
     # -- in memory
@@ -262,8 +262,8 @@ def layout_of(state: type[Record], constants: Constants, *, exact: bool = False)
 class Spot(NamedTuple):
     """A number in a record before a run's constants are known. The number's bounds are positions in `depends`.
 
-    The number is in use if its index in each enclosing array is below the array's length. `limits` contains the index
-    and the position of the length for each array.
+    The number is in use if its index in each enclosing array is below the array's length. For each of these arrays,
+    `limits` contains the index and the position of the length.
     """
 
     offset: int

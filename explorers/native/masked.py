@@ -1,4 +1,4 @@
-"""Search of a machine with one guard removed, in compiled code that works for every guard. Its semantics is that of
+"""Search of a machine with one guard removed, in compiled code that works for every guard. It has the semantics of
 `Interpreter(without(machine, guard), ..., bounded=True)`, which also reconstructs every trace.
 """
 
@@ -95,10 +95,10 @@ class MaskedSearch(Search):
         )
 
     def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
-        """Return how often each guard refuses a step in the reached states, regardless of the other guards.
+        """Return how often each guard refuses a step in the reached states, whether or not other guards also refuse it.
 
-        If a guard cannot be evaluated because an earlier guard does not hold, this is not a refusal. Raise DomainError
-        if the guard cannot be evaluated because compiled numbers are limited to 64 bits.
+        A guard is not counted as refusing a step if it cannot be evaluated because an earlier guard does not hold.
+        Raise DomainError if the guard cannot be evaluated because compiled numbers are limited to 64 bits.
         """
         found: dict[Guard, int] = {}
         waiting = list(guards)

@@ -8,13 +8,13 @@ from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s
 from fencepost.explorers.native.packed import MISSING, OWNER_BITS, TOPS, ones
 
 NODES_AHEAD = 16
-"""How far ahead of their use, in nodes, index slots are prefetched."""
+"""Index slots are prefetched this many nodes before they are used."""
 NODES, NODE_ROOM, NODE_COUNT, INDEX, INDEX_SLOTS, NODE_BITS = 0, 1, 2, 3, 4, 5
 TREE = 6
 LINES = 6
-"""Data about one of the two trees: the address, the capacity and the number of the nodes, the address and the length of
-the index, and one plus the number of bits that an index entry uses for a node's number. The other bits of an index
-entry contain part of the node's hash.
+"""Number of values that describe one of the two trees: the address, the capacity and the number of the nodes, the
+address and the length of the index, and one plus the number of bits that an index entry uses for a node's number. The
+other bits of an index entry contain part of the node's hash.
 """
 
 @helper
@@ -118,7 +118,7 @@ def key_successors(trees, steps, words, keys, parents, count, opened, number, no
     A parent's number is `number` plus the parent's position in `opened`. `now` is working memory: a row for each step,
     and `LINES` more. Nodes that differ from the parent's are looked up for many successors at a time, because each
     lookup waits for memory twice. If only the roots of the two trees are unknown, the key becomes TOPS. The values of
-    the two roots then replace the first two words of the row, so that adding them takes two lookups.
+    the two roots then replace the first two words of the row, so adding the roots takes only two lookups.
     """
     many, tops = now.shape[1], steps.shape[0]
     parent, waiting, slots, known, values, lower = tops, tops + 1, tops + 2, tops + 3, tops + 4, tops + 5
@@ -180,7 +180,7 @@ def key_successors(trees, steps, words, keys, parents, count, opened, number, no
 
 @helper
 def opened_rows(trees, steps, keys, first, last, rows, opened):
-    """Decode the rows of the keys first..last-1 to an address; return the address at which row 0 would be."""
+    """Decode the keys first..last-1 to rows at an address; return the address at which row 0 would be."""
     width = width_of(steps)
     open_rows(trees, steps, u64s(keys, last), first, last, u64ss(rows, last - first, width), opened)
     return rows - 8 * width * first
@@ -188,7 +188,7 @@ def opened_rows(trees, steps, keys, first, last, rows, opened):
 
 @kernel
 def open_keys(trees: I64ss, steps: I64ss, keys: U64s, rows: I64, opened: U64ss) -> None:
-    """Decode the rows of keys to an address. `opened` is working memory, two rows for each step."""
+    """Decode keys to rows at an address. `opened` is working memory, two rows for each step."""
     width, first = width_of(steps), np.int64(0)
     while first < keys.shape[0]:
         some = min(first + opened.shape[1], keys.shape[0])

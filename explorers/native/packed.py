@@ -9,8 +9,8 @@ not depend on the number of workers, and no locks are needed.
 A partition's keys are stored in a table, sorted by an invertible scrambling of their bits. The first bits of a key
 determine its *home*. A key is stored in its home or at most `REACH` slots later, after all smaller keys, so a given
 slot has at most `REACH` possible homes. Only the remaining bits are stored, with one bit for the order, and one bit
-that is always set because an all-zero slot is free. A parallel array contains the states' numbers. To grow, a table is
-copied in order.
+that is always set because an all-zero slot is free. A parallel array contains the states' numbers. When a table grows,
+it is copied in order.
 
 Fingerprints are stored as keys too, but without nodes. The kernels in `kernels.py` call this module's functions.
 """
@@ -24,11 +24,11 @@ from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s
 OWNERS = 32
 OWNER_BITS, OWNER_SHIFT = 5, 59
 AHEAD = 8
-"""How many successors ahead keys are looked up, and states that may be equal are prefetched."""
+"""Keys are looked up, and states that may be equal are prefetched, this many successors in advance."""
 FAR = 16
-"""How many successors ahead the table and the successor are prefetched."""
+"""The table and the successor are prefetched this many successors in advance."""
 FARTHEST = 48
-"""How many successors ahead hashes are prefetched."""
+"""Hashes are prefetched this many successors in advance."""
 RING = 16
 """Number of slots that are looked up in advance and held at the front of a queue."""
 KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
@@ -96,7 +96,7 @@ def push(words, first, free, bits, value):
 
 @helper
 def scrambled(bits, size):
-    """Return a random-looking number of `size` bits that is different for every input."""
+    """Return a random-looking number of `size` bits; different inputs give different numbers."""
     half, mask = np.uint64((size + 1) >> 1), ones(size)
     mixed = ((bits ^ (bits >> half)) * np.uint64(0xD6E8FEB86659FD93)) & mask
     return ((mixed ^ (mixed >> half)) * np.uint64(0xC4CEB9FE1A85EC53)) & mask
@@ -184,7 +184,7 @@ def is_at(table, bits, slot, width):
 
 @helper
 def enter(part, bits, slot, number):
-    """Insert a key into the slot that `sought` returned. Return False if the slot would be too far from its home."""
+    """Insert a key into the slot that `sought` returned. Return False if a key would end up too far from its home."""
     slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     home = home_of(bits, size, slots)
@@ -336,7 +336,7 @@ def enter_keys(part: I64s, keys: U64s) -> I64:
 
 @kernel
 def find_keys(part: I64s, keys: U64s, out: I64s) -> None:
-    """Write the number of the state with each key, or -1 if the state is not stored."""
+    """For each key, write the number of its state, or -1 if the state is not stored."""
     slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     for n in range(keys.shape[0]):

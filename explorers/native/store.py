@@ -1,7 +1,7 @@
 """The states and the progress of a search: one partition for each owner, with its parents and its table.
 
-A table contains rows or, in a large search, keys (`packed.py`), which does not affect results. A search that spills
-stores parents in files accessed sequentially. If states are keys, the unexpanded levels are stored in files too.
+A table contains rows or, in a large search, keys (`packed.py`); both give the same results. If a search spills, it
+stores parents in files that are accessed sequentially and, if states are keys, unexpanded levels too.
 
 The top bits of a state's hash determine its owner. Only one worker at a time uses a partition, so no locks are needed.
 A partition's content depends only on the order of its successors, not on the number of workers.
@@ -71,7 +71,7 @@ class Position:
     fired: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
     counting: int = 0
-    """Bit mask of the bounds counted in the current level."""
+    """Bit mask of the bounds that are counted in the current level."""
     deadlocks: int = 0
     deadlock: int = -1
     initial: int = 0
@@ -146,7 +146,7 @@ class Partition:
         self.spill = Path(spill) if spill else None
         self.dtype = row
         self.facts = np.zeros(packed.FACTS, np.int64) if facts is None else facts
-        """Addresses and fill levels of the arrays, in the form that the kernel for insertion reads."""
+        """Addresses and fill levels of the arrays, in the form that the insertion kernel reads."""
         self.trees: Trees | None = None
         self.keys = KeyTable(kernels.module, self.facts, None) if compact else None
         self.table = np.zeros(0 if compact else FIRST_SLOTS, np.uint32)
@@ -214,7 +214,7 @@ class Partition:
         self, words: np.ndarray[Any, Any], hashes: np.ndarray[Any, Any], chosen: np.ndarray[Any, Any],
         out: np.ndarray[Any, Any], base: int = 0,
     ) -> None:  # fmt: skip
-        """Write the number of the state in each `chosen` row plus `base`, or -1 if the state is not stored."""
+        """For each `chosen` row, write the state's number plus `base`, or -1 if the state is not stored."""
         if self.keys is None:
             self.kernels.module.find(words, hashes, chosen, 0, len(chosen), self.table, self._stored, out, base)
         else:

@@ -28,7 +28,7 @@ code takes 0.55 of the time, so the ratio must exceed 2.2 if the search and the 
 worker and a free processor, and 3.2 if one of two workers is suspended.
 """
 WORTH_EXACT = 5.0
-"""WORTH for code that is compiled for one run's constants, and takes 0.77 of the time of other optimized code."""
+"""Like WORTH, for code that is compiled for one run's constants and takes 0.77 of the time of other optimized code."""
 ENOUGH = 50_000
 """Number of states after which the rate of a search is meaningful; until then, startup takes most of the time."""
 LEAST_FALL = 0.01

@@ -1,4 +1,4 @@
-"""A text for a machine and its properties that changes whenever anything changes that affects a search."""
+"""A text for a machine and its properties. It changes whenever something that affects a search changes."""
 
 import ast
 import re

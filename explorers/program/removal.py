@@ -17,7 +17,7 @@ from fencepost.model.language.trees import definition_of, source_lines
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 HELPER = "Return whether "
-"""The words with which the description of a predicate begins."""
+"""The first words of a predicate's description."""
 
 
 @dataclass(frozen=True)

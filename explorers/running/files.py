@@ -1,5 +1,5 @@
 """Reading and writing whole files, and locking folders. A file is written under another name, synced to disk, and then
-renamed. If a process is killed before the renaming, the previous file remains, so a file is either complete or absent.
+renamed. If a process is killed before the rename, the previous file remains, so a file is either complete or absent.
 """
 
 import errno

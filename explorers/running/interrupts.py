@@ -100,7 +100,7 @@ class Signals:
 
 @contextmanager
 def interruptible(doing: str = "") -> Iterator[None]:
-    """Make Ctrl-C raise Stopped, with the name of the work, inside the block.
+    """Inside the block, make Ctrl-C raise Stopped with the name of the work.
 
     Child processes forked inside the block ignore Ctrl-C. An exception in a destructor or an LLVM callback would be
     lost, so it is raised afterwards. If the caller cancels, the main thread is interrupted; other threads check only

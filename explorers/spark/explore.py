@@ -236,7 +236,7 @@ Array = np.ndarray[Any, Any]
 
 
 def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
-    """Write a search that stopped between two levels as two blocks: all earlier levels, and the newest level."""
+    """Write two blocks for a search that stopped between two levels: all earlier levels, and the newest level."""
     position = native.settle()
     to = [tasks.targets(part.all_hashes()[: part.count], partitions) for part in native.partitions]
     places = [_places(found, partitions) for found in to]

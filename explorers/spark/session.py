@@ -123,8 +123,8 @@ def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
 
 
 def kept_aside() -> IO[str]:
-    """Return an empty temporary file; raise UsageError if the disk is full. Java reports its start in a temporary file;
-    pyspark waits forever if Java cannot write the file.
+    """Return an empty temporary file; raise UsageError if the disk is full. Java writes a temporary file when it has
+    started; pyspark waits forever if Java cannot write the file.
     """
     try:
         made = tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log")  # noqa: SIM115 (it stays)

@@ -122,7 +122,7 @@ def folder_of(url: str) -> tuple[FileSystem, str]:
         system, path = FileSystem.from_uri(url)
     except (ArrowInvalid, OSError, ImportError) as error:
         raise UsageError(
-            f"the folder {url} cannot be used: {error}. Name a local folder or a URL that PyArrow reads."
+            f"the folder {url} cannot be used: {error}. Name a local folder or a URL that PyArrow can read."
         ) from error
     return system, path
 

@@ -132,7 +132,7 @@ def summarise(spark: SparkSession, rows: DataFrame) -> Summary:
 
 @dataclass(frozen=True)
 class Point:
-    """A cell of the grid: its position on each axis, and whether a walk violated a property in the cell."""
+    """A cell of the grid: its position on each axis, and whether any of its walks violated a property."""
 
     places: tuple[int, ...]
     unsafe: bool
@@ -143,7 +143,7 @@ def below(one: Sequence[int], other: Sequence[int]) -> bool:
 
 
 def smallest_unsafe(points: Mapping[str, Point]) -> tuple[str, ...]:
-    """Return the minimal unsafe cells, below which no other cell is unsafe. Values compare by position."""
+    """Return the minimal unsafe cells: no cell below them is unsafe. Values are compared by position."""
     unsafe = {name: point for name, point in points.items() if point.unsafe}
     return tuple(
         name

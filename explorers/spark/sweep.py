@@ -65,7 +65,7 @@ class Swept:
 
 
 def blocks_of(sweep: Sweep, walks: int) -> list[Block]:
-    """Return the blocks of a sweep, in turn for all cells, so that all cells progress equally."""
+    """Return the blocks of a sweep, taking the cells in turn, so that all cells progress equally."""
     size = max(1, BLOCK_STEPS // max(1, sweep.depth))
     starts = range(0, walks, size)
     return [
@@ -264,7 +264,7 @@ SCHEMA = (
 `cell` contains the constants as JSON. `property` is the property with the shortest violation, and `length` is the
 number of states in that violation (0 without one). `violations` contains every violated property with the number of
 states of its trace. `fired` counts the steps of each action. `fingerprints` contains the hashes of about one state in
-16. `seconds` is the walk's share of the time of a block.
+16. `seconds` is the walk's share of its block's time.
 """
 NEVER = 1 << 30
 ERROR = "error"

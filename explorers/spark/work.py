@@ -97,7 +97,7 @@ class Work:
     waiting: tuple[str, ...]
     counting: int = 0
     earlier: int = 0
-    """The last level that an earlier run wrote, whose rows are checked before compiled code reads them."""
+    """The last level that an earlier run wrote. Its rows are checked before compiled code reads them."""
 
 
 @dataclass(kw_only=True)

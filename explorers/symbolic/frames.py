@@ -103,7 +103,7 @@ class Walking(ABC):
     `havoc_loops` determines how unbounded loops are treated (see `loops`). `forgotten` names the functions with
     unbounded loops, and `facts` constrains the variables that stand for the values that these loops wrote. With
     `havoc_loops=None`, unbounded loops are forbidden, as in properties, which must be exact. `branches` counts the
-    branches of which both sides were followed.
+    branches that were followed on both sides.
     """
 
     def __init__(

@@ -34,8 +34,8 @@ class Pair:
 def smallest_model(system: System, asking: Asking, before: places.Rec, happened: Happening) -> Any:
     """Return a model of the assumptions with a small state near an initial state, or None if z3 finds no model. The
     constants are in their ranges, and all values in the states and arguments are in the domains that these constants
-    determine, so that the plain semantics accepts them. All questions that make the state smaller share the time limit
-    of a single question.
+    determine, so that the plain semantics accepts them. All questions asked to make the state smaller share the time
+    limit of a single question.
     """
     solver = asking.solver
     solver.push()

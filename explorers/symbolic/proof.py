@@ -85,7 +85,7 @@ def prove(
     settings: Settings,
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
-    """Prove properties of a machine, or report where the proof fails. Ctrl-C returns the results so far."""
+    """Prove properties of a machine, or report where the proof fails. After Ctrl-C, return the results so far."""
     refuse_behaviours(properties, "induction is about states and single steps")
     for item in properties:
         if settings.everywhere and item.kind is Kind.STEP:
@@ -99,7 +99,7 @@ def prove(
             )
     if not properties:
         raise UsageError(
-            f"{machine.name!r} has no requested property that must hold in every state or of every step, so there is "
+            f"{machine.name!r} has no requested property that must hold in every state or for every step, so there is "
             "nothing to prove: run `fencepost check`, or add a property to its PROPERTIES."
         )
     began = time.perf_counter()

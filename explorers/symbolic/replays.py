@@ -1,4 +1,4 @@
-"""Replays of z3's findings under the plain semantics, step by step. Any error on the way is raised."""
+"""Replays of z3's findings under the plain semantics, step by step. Any error during a replay is raised."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ class System:
         return self._ask(prop, [Refs(((True, state),))])
 
     def holds_step(self, prop: Property, before: Rec, happened: Happening) -> Flag:
-        """Return the condition that a step property holds for a move, which is true for moves of other actions."""
+        """Return the condition that a step property holds for a move; for moves of other actions, it is true."""
         move = happened.move
         if move.action is None or (prop.on is not None and prop.on.name != move.action.name):
             return True
@@ -270,7 +270,7 @@ class System:
         return both(found, *(item.passes for item in run.checks))
 
     def refusals(self, happened: Happening) -> list[Flag]:
-        """Return, for every guard, the condition that it refuses first, and before any value leaves its bounds."""
+        """Return, for every guard, the condition that it is the first to refuse, before any value leaves its bounds."""
         found = []
         before = both(happened.present, happened.passes)
         for item in happened.guards:

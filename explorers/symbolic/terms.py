@@ -354,7 +354,7 @@ HUGE = 1 << 60
 
 
 def shift_left(value: Value, count: Value) -> Value:
-    """Return a number shifted left. A negative count, which the walk reports as an error, does not shift."""
+    """Return a number shifted left. A negative count shifts nothing, and the walk reports it as an error."""
     by = number(count)
     if isinstance(by, int):
         by = min(max(by, 0), FAR)

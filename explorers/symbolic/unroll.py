@@ -41,7 +41,7 @@ class Reached:
     """The result of a question about several steps.
 
     The search examined all runs of `depth` steps. `failures` maps each property that fails to the smallest number of
-    steps, `unknown` maps each property to the number of steps after which z3 gave up. `cuts` names values that may
+    steps, and `unknown` maps each property to the number of steps after which z3 gave up. `cuts` names values that may
     leave their bounds, and `error` is a run in whose last step a value leaves its bounds. `broken` contains the
     properties that an induction does not preserve.
     """

@@ -1,7 +1,7 @@
 """A walk through one function of the typed program on a symbolic state, following both sides of every branch.
 
-Each store in a branch applies under the branch's condition. Every guard is recorded, and so is every check of the plain
-semantics: whether an index is inside its array, a value is in its domain, and a bag has room.
+Each store in a branch applies only under the branch's condition. Every guard is recorded, and so is every check of the
+plain semantics: whether an index is inside its array, a value is in its domain, and a bag has room.
 """
 
 from collections.abc import Callable, Iterator

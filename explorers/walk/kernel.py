@@ -1,4 +1,4 @@
-"""The kernel of walks. A walk takes enabled steps from an initial state, chosen at random or by a schedule.
+"""The kernel of walks. A walk starts in an initial state and takes enabled steps, chosen at random or by a schedule.
 
 The kernel is compiled once for all machines. The kernel reads the width of a row from its array arguments, and calls a
 machine's kernels by address. `explorers/native/llvm/` compiles this file's text.
@@ -48,8 +48,8 @@ def by_weight(z, enabled, weights):
 
 @helper
 def sketch_in(sketch, h):
-    """Add a hash to the sketch. The hash's low bits select a register; it keeps the maximum of one plus the number of
-    leading zeros in the other bits.
+    """Add a hash to the sketch. The hash's low bits select a register, which keeps the maximum of one plus the number
+    of leading zeros in the other bits.
     """
     register = h & np.uint64(sketch.shape[0] - 1)
     run = np.uint8(1)
@@ -86,12 +86,12 @@ def walk(
     """Run the walks first..last-1, for at most `depth` steps each; return how many are complete.
 
     Each walk has its own seed for splitmix64, so a walk does not depend on the batch. A `schedule` has a row of numbers
-    for each walk. The first number of a row selects the initial state. Each later number n > 0 takes the enabled step
-    with index (n - 1) modulo the number of enabled steps, and 0 takes no step. A walk ends at the end of its row.
-    `asked` is 0 (not checked), 1 (must hold) or 2 (a witness) for each property. A property over steps is checked on
-    every possible step from a state of the walk, even if it is not taken. `here`, `successors`, `initial`, `final` and
-    `way` are rows of words. For each walk, `kept` receives the hashes of its states whose lowest `keep_bits` bits are
-    zero, padded with zeros. After an error, `e[0]` is the error's code, `rows[0]` is the state in which the error
+    for each walk. The first number of a row selects the initial state. For each later number n, the walk takes the
+    enabled step with index (n - 1) modulo the number of enabled steps or, if n is 0, no step. A walk ends when its row
+    ends. `asked` is 0 (not checked), 1 (must hold) or 2 (a witness) for each property. A property over steps is checked
+    on every possible step from a state of the walk, even if the step is not taken. `here`, `successors`, `initial`,
+    `final` and `way` are rows of words. For each walk, `kept` receives the state hashes whose lowest `keep_bits` bits
+    are zero, padded with zeros. After an error, `e[0]` is the error's code, `rows[0]` is the state in which the error
     occurred, and `steps` and `decided` describe the walk up to the error.
     """
     width = initial.shape[1]

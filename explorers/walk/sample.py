@@ -47,7 +47,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A property's result: the number of walks that decided it, and the first one of those with the fewest steps."""
+    """A property's result: the number of walks that decided it, and the first of those walks with the fewest steps."""
 
     result: PropertyResult
     walks: int = 0

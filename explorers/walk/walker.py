@@ -25,7 +25,7 @@ from fencepost.model.language.records import Key
 REGISTERS = 4096
 """Number of registers in the sketch that counts distinct states. The error is 1.04 / sqrt(4096) = 1.6 %."""
 KEPT = 16
-"""If hashes are requested, one in this many distinct states is kept; a power of two."""
+"""A power of two: if hashes are requested, the hash of one in this many distinct states is kept."""
 MOST_STEPS = 1_000_000
 """Maximum number of steps of one walk, because a recorded walk is kept in memory."""
 
@@ -47,9 +47,9 @@ class Walks:
     `begins` (int64) is the number of the walk's initial state, `steps` (int32) the number of steps, `ends` (uint8) an
     `End`. `decided` (int32, one column per property) is the number of steps after which a property was violated or a
     witness reached, or -1. For a property over steps, the number includes the deciding step. `fired` (int32, one column
-    per action) counts the steps of each action. `finals` contains the last states as rows. `sketch` (uint8) is shared
-    by all walks: the registers of a HyperLogLog sketch of the reached states. To merge two sketches, take the maximum
-    of each register.
+    per action) counts the steps of each action. `finals` contains the last states as rows. All walks share `sketch`
+    (uint8), the registers of a HyperLogLog sketch of the reached states. To merge sketches, take each register's
+    maximum.
     """
 
     first: int
@@ -61,7 +61,7 @@ class Walks:
     finals: np.ndarray[Any, Any]
     sketch: np.ndarray[Any, Any]
     kept: np.ndarray[Any, Any]
-    """If requested, for each walk, the hashes (uint64) of its states, if divisible by KEPT; padded with zeros."""
+    """If requested, for each walk, the state hashes (uint64) that are divisible by KEPT, padded with zeros."""
     code: int = 0
     """Code of the failed check that ended the last walk, or 0. See `Walker.error`."""
 
@@ -124,8 +124,8 @@ class Walker:
     def follow(self, schedules: np.ndarray[Any, Any]) -> Walks:
         """Run walks along schedules. Each schedule is a row of unsigned numbers.
 
-        The first number of a row selects the initial state. Each later number n > 0 takes the enabled step with index
-        (n - 1) modulo the number of enabled steps, and 0 takes no step. A walk ends when it violates a property.
+        The first number selects the initial state. For each later number n, the walk takes the enabled step with index
+        (n - 1) modulo the number of enabled steps or, if n is 0, no step. A walk ends when it violates a property.
         """
         return self._whole(
             self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=True)[0]

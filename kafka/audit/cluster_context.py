@@ -1,4 +1,4 @@
-"""Cluster-wide facts that affect partitions, by offset: broker states, settings, topics and features. A log has far
+"""Cluster-wide facts that affect partitions (broker states, settings, topics, features), with offsets. A log has far
 fewer records about the cluster than about partitions, so they are collected once and sent to every task.
 """
 
@@ -17,7 +17,7 @@ from fencepost.model.cluster.machine import MACHINE
 MIN_ISR, UNCLEAN, CLEANUP = "min.insync.replicas", "unclean.leader.election.enable", "cleanup.policy"
 ELR_FEATURE, METADATA_FEATURE = "eligible.leader.replicas.version", "metadata.version"
 SHRINK_OPENS_BEFORE = 12
-"""The metadata.version level 3.6-IV0, the first at which an ISR shrink starts no new leader epoch (KAFKA-15021)."""
+"""The first metadata.version level (3.6-IV0) at which shrinking an ISR starts no new leader epoch (KAFKA-15021)."""
 LEVELS = (
     (12, "kafka-3.5"),
     (20, "kafka-3.7"),
@@ -27,17 +27,17 @@ LEVELS = (
     (30, "kafka-4.2"),
     (31, "kafka-4.3"),
 )
-"""(level, version): the version of the model for each metadata.version below `level`."""
+"""(level, version): a metadata.version below `level` uses this version of the model; the first match counts."""
 NEWEST = MACHINE.versions[-1].name
 TOPIC, BROKER = 2, 4
 FOREVER = 1 << 62
 WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 TOGETHER = 1000
-"""Maximum time, in milliseconds, between two records with the same cause, such as a fencing and its ISR change."""
+"""Records at most this many milliseconds apart may have the same cause: say, a broker is fenced and leaves an ISR."""
 
 
 class LogRecord(NamedTuple):
-    """A record of the log. A snapshot's record gets the last offset that the snapshot covers."""
+    """A record of the log. Records of a snapshot have the last offset that it covers."""
 
     offset: int
     snapshot: bool
@@ -66,7 +66,7 @@ class Away(NamedTuple):
 @dataclass
 class Presence:
     """A broker's absences, registrations and states. Initially, the broker is unregistered. After a gap in the log, its
-    state is unknown, and counts as neither fenced nor stopping, until the next record about it.
+    state is unknown until the next record about it; it counts as neither fenced nor stopping.
     """
 
     away: list[Away] = field(default_factory=lambda: [Away(-1, -1, FOREVER, FOREVER)])
@@ -97,7 +97,7 @@ class Presence:
         self._offsets = [offset for offset, _ in self.registered]
 
     def why_away(self, offset: int, time: int) -> str:
-        """Return why the broker is fenced or shutting down when a partition changes; empty if it is active."""
+        """Return why the broker was inactive when a partition changed, or an empty string if it was active."""
         at = bisect_right(self.standings, offset, key=lambda item: item.offset)
         known = self.standings[at - 1] if at else Standing(-1, 0, False, False, 0)
         for item in (known, *self.standings[at : at + 2]):

@@ -63,7 +63,7 @@ class ControllerHistory:
     values: dict[str, int]
     version: str
     left_out: str = ""
-    """Why the history starts only after the partition's creation; empty if it starts with the creation."""
+    """Why the history does not start with the partition's creation; empty if it does."""
 
     def describe(self, last: int) -> str:
         return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[last].offset}"
@@ -82,7 +82,7 @@ def controller_state(s: Any, c: Any) -> ControllerState:
 
 
 class _Item(NamedTuple):
-    """An event of the log: a `change` of the partition, new `settings`, or the new state of a `broker`."""
+    """An event in the log: a `change` to the partition, new `settings`, or the new state of a `broker`."""
 
     offset: int
     time: int
@@ -98,8 +98,7 @@ def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, u
     )
     if not piece:
         raise UsageError(
-            "no file contains the creation or a snapshot of the partition: name another partition, or a later end as "
-            "`until=`."
+            "no file contains the partition's creation or a snapshot of it: name another partition, or raise `until=`."
         )
     why = ""
     for start, row in enumerate(piece):
@@ -108,8 +107,8 @@ def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, u
             return replace(made, left_out=why)
         why = why or f"from offset {row['offset']} on, {made}"
     raise UsageError(
-        f"the model cannot represent the history of {piece[0]['topic']}-{piece[0]['partition']}: {why}, even from a "
-        "later start. Name an earlier end as `until=`, or another partition."
+        f"the model cannot represent the history of {piece[0]['topic']}-{piece[0]['partition']}, not even from a "
+        f"later start: {why}. Lower `until=`, or name another partition."
     )
 
 
@@ -119,7 +118,7 @@ def _end(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | No
 
 
 def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the last offset, and the rows from the creation (or the last complete state) to a deletion."""
+    """Return the rows from the creation (or the last complete state) to a deletion, and the last offset."""
     found: list[dict[str, Any]] = []
     until = end
     for row in sorted(rows, key=itemgetter("offset")):
@@ -159,8 +158,8 @@ def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> Contr
 
 
 def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]) -> tuple[Brokers, int]:
-    """Return the order of brokers that agrees with the most replica lists, and the number of brokers whose replicas
-    move. As in the model, these brokers come first, and among them, those without an initial replica come last.
+    """Return the order of the brokers that agrees with the most replica lists, and the number of brokers whose replicas
+    move. As in the model, these brokers come first; of these, the ones without an initial replica come last.
     """
     begun = lists[0]
     moved = {broker for broker in everybody if any(broker not in one for one in (*lists, *targets))}
@@ -213,7 +212,7 @@ def _points(items: Iterator[_Item], first: dict[str, Any], order: Brokers) -> It
 
 
 def _after(now: ControllerState, item: _Item, names: Names, everyone: int, epoch: int) -> Iterator[ControllerState]:
-    """Yield the controller's states after an event; as in the model, min ISR changes by one per state."""
+    """Yield the controller's states after an event; as in the model, each state changes min ISR by at most one."""
     if item.kind == "change":
         row = item.what
         last = row["last_known"]

@@ -10,7 +10,7 @@ Severity = Literal["critical", "high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
 GUARANTEES = "docs/kafka/replication.md"
 REPAIRED = {**dict.fromkeys(("G-S6b", "HYP-1", "HYP-10", "HYP-11", "HYP-12", "HYP-13", "HYP-14"), ""), "HYP-17": "4.3"}
-"""The release that fixes the finding; empty if no release up to 4.4.0 has a fix."""
+"""The release that fixes each finding; empty if no release up to 4.4.0 does."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Sort:
     violation: bool = False
     of_copies: bool = False
     before: tuple[str, str] = ("", "")
-    """(release, rule before it). A 3.x release refers to metadata.version, others to the controllers' release."""
+    """A release, and the rule before it. For 3.x, metadata.version decides; for 4.x, the controllers' release."""
 
     @property
     def page(self) -> str:

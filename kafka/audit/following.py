@@ -25,10 +25,10 @@ from fencepost.kafka.audit.judging import (
 from fencepost.kafka.formatting import show_brokers, when
 
 SETTLES = 1000
-"""Maximum time, in milliseconds, between batches that belong to one change of many partitions."""
+"""Maximum time, in milliseconds, between batches that belong to one change to many partitions."""
 
 OF_A_CHANGE = ("elr-not-by-rule", "not-electable")
-"""Findings that concern a change rather than a partition's state, and are reported for every change."""
+"""Findings about a change rather than a partition's state; they are reported for every change."""
 OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
 """Findings about broker states between two records of a partition."""
 
@@ -60,8 +60,8 @@ class Row(NamedTuple):
 
 
 class Follower:
-    """The state of the replay of one partition. Changes are suspicious for `within` milliseconds after min ISR is
-    raised or leadership is lost.
+    """Replay of one partition's records. Changes are suspicious for `within` milliseconds after min ISR is raised or
+    leadership is lost.
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class Follower:
         self._found: list[Found] = []
         self._tainted: dict[int, str] = {}
         self._cleared: dict[int, int] = {}
-        """Brokers that remained in the controller's ELR index when the ELR was cleared, and the offset (HYP-13)."""
+        """Brokers that stayed in the controller's ELR index when the ELR was cleared, with that offset (HYP-13)."""
         self._emptied: tuple[int, Brokers] | None = None
-        """Offset at which a directory assignment emptied the ELR, and the ELR members before it (HYP-17)."""
+        """Offset at which a directory assignment emptied the ELR, and its members until then (HYP-17)."""
         self._turned_off = -1
         self._lost: dict[int, tuple[int, int]] = {}
         self._raised: tuple[int, int, int] | None = None
@@ -419,8 +419,8 @@ def _last(core: Core) -> str:
 
 
 def follow(around: ClusterContext, within: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Row]:
-    """Replay records, grouped by partition and in log order within a partition, and yield rows. A record is (topic id,
-    partition, offset, time, epoch, creates, snapshot, fields).
+    """Yield rows for records, which must be grouped by partition and in log order within each partition. A record is
+    (topic id, partition, offset, time, epoch, creates, snapshot, fields).
     """
     key: tuple[str, int] | None = None
     follower: Follower | None = None

@@ -39,7 +39,7 @@ class Core(NamedTuple):
 
 
 class PartitionChange(NamedTuple):
-    """A change of a partition; None means unchanged."""
+    """A change to a partition; None means unchanged."""
 
     replicas: Brokers | None
     isr: Brokers | None
@@ -92,7 +92,7 @@ def merge_change(core: Core, change: PartitionChange) -> Core:
 
 
 LONG = 60_000
-"""A partition below min ISR is reported after this time, in milliseconds, which is longer than a restart takes."""
+"""Being below min ISR for more than this time, in milliseconds, is a medium finding; a restart takes less."""
 
 
 class Condition(NamedTuple):
@@ -148,12 +148,12 @@ def _told(sort: str, spell: Condition, lasted: str) -> str:
         )
     told = f"only {show_brokers(spell.isr)} was in sync for {lasted}; min ISR {spell.min_isr}"
     if spell.min_isr > 1:
-        return f"{told}, so acks=all was refused, and records written with acks=0 or 1 are only on that broker's disk"
+        return f"{told}, so acks=all writes were refused, and records written with acks=0 or 1 are only on its disk"
     return f"{told}: records acknowledged during that time, even with acks=all, are only on that broker's disk"
 
 
 class Rules(NamedTuple):
-    """The rules in force at a record: min ISR, whether ELR is on, and whether an ISR shrink starts a leader epoch."""
+    """Rules in force at an offset: min ISR, whether ELR is on, and whether an ISR shrink starts a leader epoch."""
 
     min_isr: int
     elr: bool
@@ -255,7 +255,7 @@ def electable(core: Core, rules: Rules, active: Brokers) -> int:
 
 
 class JudgedChange(NamedTuple):
-    """The verdict on a change: the new partition, whether an epoch starts, the election, and the violated rules."""
+    """The verdict on a change: the changed partition, whether an epoch starts, the election, and the violated rules."""
 
     core: Core
     opens: int

@@ -1,4 +1,4 @@
-"""Files of a metadata log, which may be read only in part, and copies of brokers' logs. High watermarks and epochs come
+"""Files of a metadata log, parts of which may be missing, and copies of brokers' logs. High watermarks and epochs come
 from the copies' checkpoints; Kafka's own classes find where copies diverge.
 """
 
@@ -80,7 +80,7 @@ def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[
         disks = any(next(path.rglob("partition.metadata"), None) for path in paths)
         raise UsageError(
             f"no metadata log was found in {', '.join(map(str, paths))}{', only logs of brokers' if disks else ''}. "
-            f"Name a controller's directory {TOPIC}{' too' if disks else ''}, a directory that contains such "
+            f"Name a controller's {TOPIC} directory{' too' if disks else ''}, a directory that contains such "
             "directories, or a file with the output of kafka-dump-log.sh --cluster-metadata-decoder."
         )
     return found, notes
@@ -89,7 +89,7 @@ def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[
 def _inside(path: Path) -> list[tuple[Path, Kind, int]]:
     if not path.exists():
         raise UsageError(
-            f"{path} does not exist. Name a directory {TOPIC} in a controller's metadata.log.dir, a directory that "
+            f"{path} does not exist. Name the {TOPIC} directory in a controller's metadata.log.dir, a directory that "
             "contains such directories, or a file with the output of kafka-dump-log.sh."
         )
     if path.is_file():
@@ -137,7 +137,7 @@ def _look_inside(path: Path, *, named: bool) -> None:
     with suppress(OSError), path.open("rb") as opened:
         head = opened.read(512)
     if head.startswith(ARCHIVES) or head[257:262] == b"ustar":
-        raise UsageError(f"{path} is an archive: unpack it, and name the directory {TOPIC} in it.")
+        raise UsageError(f"{path} is an archive: unpack it, and name the {TOPIC} directory in it.")
     if named and head and all(byte in TEXT for byte in head):
         raise UsageError(
             f"{path} contains text, not a log. If the text is output of kafka-dump-log.sh, rename the file so that "
@@ -145,8 +145,8 @@ def _look_inside(path: Path, *, named: bool) -> None:
         )
     if not named and b"\0" in head:
         raise UsageError(
-            f"{path} is neither output of kafka-dump-log.sh nor named like a segment of Kafka (20 digits and .log): "
-            f"name the directory {TOPIC}."
+            f"{path} is neither output of kafka-dump-log.sh nor named like a Kafka segment (20 digits and .log): name "
+            f"the {TOPIC} directory."
         )
 
 
@@ -227,7 +227,7 @@ class Copy:
     topic_id: str
     high_watermark: int
     start: int
-    """First offset of the log: retention or a DeleteRecords request deleted the records below it."""
+    """First offset of the log; retention or DeleteRecords requests may have deleted earlier records."""
     stopped: bool
     epochs: tuple[tuple[int, int], ...]
     """Leader epochs and their start offsets, from the leader epoch checkpoint."""
@@ -237,8 +237,8 @@ class Copy:
 
 
 class Run(NamedTuple):
-    """A range of offsets in which the same copies agree at every offset. `epochs` has each copy's epoch in the range,
-    and `same` the first copy with the same batches, or -1 for a copy without batches there.
+    """A range of offsets in which the same copies agree at every offset. For each copy, `epochs` has its epoch in the
+    range, and `same` the first copy with the same batches, or -1 if it has no batches there.
     """
 
     first: int
@@ -255,7 +255,7 @@ class Compared:
     compacted: bool
     runs: list[Run] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
-    """Bytes that belong to no batch, each with its copy, its position, and whether it is at the end of the log."""
+    """Bytes that belong to no batch: their copy and position, and whether they are at the end of the log."""
     whole: bool = True
 
 

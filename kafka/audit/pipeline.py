@@ -34,7 +34,7 @@ JUDGEMENT = 4
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
 LED = 400
-"""A trace shows at most this many of a partition's last changes; the model's capacity may be lower."""
+"""A trace shows at most this many of a partition's last changes, or fewer if the model cannot hold that many."""
 CREATES, CHANGES = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD"
 PLACE = "topic_id string, topic string, partition int"
 FOUND = f"{PLACE}, {FINDING}"
@@ -64,7 +64,7 @@ def batches(
 
 @dataclass(frozen=True)
 class Selection:
-    """Records to judge, without duplicates. A snapshot's records get the last offset that the snapshot covers."""
+    """Records to judge, without duplicates. Records of a snapshot have the last offset that it covers."""
 
     chosen: dict[int, Ranges]
     ends: dict[int, int]
@@ -109,7 +109,7 @@ def _inside(offsets: Any, ranges: Ranges) -> Any:
 
 @dataclass(frozen=True)
 class Judged:
-    """The result for a log: how many offsets differ between its files, and what the brokers' copies contain."""
+    """The result of judging a log: how many offsets differ between its files, and what the brokers' copies contain."""
 
     differ: dict[str, int]
     records: list[dict[str, Any]]
@@ -342,7 +342,7 @@ def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHist
     rows = log.kept(HISTORIES, " ".join(arrow_schema(HISTORY).names[:-1]), own).sort_by("offset").to_pylist()[-LED:]
     if not rows and (later := log.kept(HISTORIES, "offset", own[:2])).num_rows:
         begins = min(later["offset"].to_pylist())
-        raise UsageError(f"`until=` is {last:,}, but partition {name} begins only at offset {begins:,}: raise it.")
+        raise UsageError(f"`until=` is {last:,}, but {name} begins only at offset {begins:,}: raise `until=`.")
     if not rows:
         raise UsageError(f"the log has no partition {name}: write TOPIC-NUMBER for a partition that it contains.")
     newest = rows[-1]["topic_id"]  # a recreated topic has another id

@@ -44,13 +44,13 @@ LONGEST = 1 << 24
 
 
 def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
-    """Yield a line for each record after an offset; add its offsets to `runs`, and add notes on invalid text."""
+    """Yield a line for each record after an offset; add the records' offsets to `runs`, and notes on invalid text."""
     last, epoch, control, newest, repeated = -1, -1, False, -1, 0
     with path.open(encoding="utf-8", errors="replace") as opened:
         for at, line in enumerate(iter(partial(opened.readline, LONGEST), ""), 1):
             if len(line) == LONGEST and not line.endswith("\n"):
                 text = (
-                    f"{path}, line {at}: the line has more than {LONGEST:,} characters, which no valid record has, "
+                    f"{path}, line {at}: the line has more than {LONGEST:,} characters, too many for a valid record, "
                     "so the rest was not read"
                 )
                 notes.append(Note("damaged", text))
@@ -226,7 +226,7 @@ class Reading:
     notes: list[Note] = field(default_factory=list)
     added: int = 0
     before: bytes | None = None
-    """The manifest that was there before files were read."""
+    """The manifest from before the files were read."""
 
     @property
     def every_note(self) -> list[Note]:
@@ -249,7 +249,7 @@ class Reading:
         write_file(self.folder / MANIFEST, sealed.seal(data))
 
     def undo(self) -> None:
-        """Restore the manifest that was there before files were read, because the new records were refused."""
+        """Restore the manifest from before the files were read, after their records were refused."""
         if self.before is None:
             (self.folder / MANIFEST).unlink()
         else:
@@ -281,7 +281,7 @@ def _parts_in(folder: Path) -> list[Path]:
                 return found
     except FileExistsError:
         pass
-    raise UsageError(f"{records} is not a folder with only records of an audit: choose another `output=`.")
+    raise UsageError(f"{records} is not a folder that contains only an audit's records: choose another `output=`.")
 
 
 def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
@@ -331,7 +331,7 @@ def _has_more(item: File, reading: Reading) -> bool:
         return False
     if (item.identity and now != item.identity) or size < item.position:
         raise UsageError(
-            f"{path} is not the file from which {reading.folder} was read: leave out `resume=True` and choose "
+            f"{path} is not the file that was read into {reading.folder}: leave out `resume=True` and choose "
             "another directory."
         )
     item.identity = now

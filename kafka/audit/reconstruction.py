@@ -1,7 +1,7 @@
 """A search for the brokers' steps: a path through the model `replication` on which the controller makes the recorded
 changes. Each step either keeps the controller's state or moves it to a later recorded state; it may skip states of the
 same batch. The search prefers states that match more records, and states in which the brokers have applied all
-metadata, as they usually have. If no step is possible, the search backtracks. It may miss a path that exists.
+metadata, as they usually have. If no step is possible, the search backtracks. It may fail although a path exists.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,7 +37,7 @@ OF_BROKERS = (
     *("leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end"),
     *("leader_requests_expansion", "follower_appends", "follower_truncates"),
 )
-"""Actions of a record's brokers that the search tries before it reaches the record."""
+"""Actions of the brokers in a record; the search tries them before it reaches the record."""
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
 """Initial actions, which write and acknowledge a record, so that its loss can be detected."""
 
@@ -197,7 +197,7 @@ class _Search:
             heappush(self.waiting, (-node.place, node.hidden + late, -next(self.order), number))
 
     def chain(self, number: int, rounds: Iterable[tuple[str, ...]]) -> list[int]:
-        """Take the first enabled action again and again until the recorded state would change; return the nodes."""
+        """Keep taking the first enabled action until the recorded state would change; return the nodes."""
         found, place = [number], self.nodes[number].place
         for names in rounds:
             node = self.nodes[found[-1]]

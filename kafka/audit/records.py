@@ -1,8 +1,8 @@
-"""Lost records: the records that copies of a partition's log contain but the leader lacks, and whether they were
+"""Lost records: which records are in copies of a partition's log but not on the leader, and whether they were
 acknowledged. A record may be lost if a copy contains it, but the leader's log has a later epoch at the same offset. The
-record was acknowledged if its offset is below the high watermark of a copy that contains it. Otherwise, if a leader
-lacks the record, it was not acknowledged, provided that every leader since it was written was elected from the ISR or
-the ELR, and no finding contradicts this.
+record was acknowledged if its offset is below the high watermark of a copy that contains it. Otherwise, a record that a
+leader lacks was not acknowledged if every leader since the record was written was elected from the ISR or the ELR, and
+no finding contradicts this.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from fencepost.kafka.audit.logs import Compared, Copy, Run
 from fencepost.kafka.formatting import clock, many
 
 BAD = ("unclean", "last-known", "none-of-them")
-"""Kinds of elections whose leader may lack acknowledged records."""
+"""Kinds of elections after which the leader may lack acknowledged records."""
 REGAINED = "regained-leadership"
 DOUBTS = frozenset(
     {name for name in SORTS if name.endswith("-elected") and name != "nobody-elected"}
@@ -43,7 +43,7 @@ class Lost(NamedTuple):
 
     @property
     def reported(self) -> bool:
-        """Whether the records were or may have been acknowledged."""
+        """Whether the records were acknowledged, or may have been."""
         return self.acknowledged or self.why not in ("", UNKNOWN)
 
 
@@ -79,8 +79,8 @@ class Partition:
                 yield run.first, run.last, run.epochs[number]
 
     def epochs(self, number: int) -> list[tuple[int, int]]:
-        """Return where epochs start in a copy: according to its batches, or to its checkpoint if there are none. In a
-        compacted log, the checkpoint takes precedence, because compaction may have removed all records of an epoch.
+        """Return where epochs start in a copy: at their first batches, or as in the checkpoint if they have none. In a
+        compacted log, the checkpoint takes precedence, because compaction may have removed an epoch's records.
         """
         entries = self.copies[number].epochs
         known = dict(entries) if self.compared.compacted else {}
@@ -91,7 +91,7 @@ class Partition:
 
     @cached_property
     def reference(self) -> int:
-        """The number of the copy to compare the others with, or -1. It is a copy of the leader's log made after its
+        """The number of the copy to compare the others with, or -1. It is a copy of the leader's log, made after the
         election. If there is no leader, it is a copy from the broker that is most likely to be elected.
         """
         now = self.now
@@ -142,7 +142,7 @@ class Partition:
                 yield one._replace(first=max(first, known))
 
     def _committed(self, number: int) -> int:
-        """Return a copy's high watermark, or 0 if the log may have been truncated since it was stored."""
+        """Return a copy's high watermark, or 0 if the log may have been truncated since that was stored."""
         copy = self.copies[number]
         cut = copy.high_watermark > self.ends[number] or any(row["election"] in BAD for row in self.history)
         return copy.high_watermark if copy.stopped or not cut else 0
@@ -154,7 +154,7 @@ class Partition:
         opened, leads = self.elections[epoch]["offset"], self.elections[by]
         for row in self.history:
             if opened < row["offset"] <= leads["offset"] and row["election"] in BAD:
-                return f"the election at offset {row['offset']:,} was {row['election']}"
+                return f"the election at offset {row['offset']:,} is of kind {row['election']}"
         leader, owners = leads["leader"], {self.copies[number].broker for number in have}
         known = {copy.broker for copy in self.copies}
         for item in self.found:
@@ -235,7 +235,7 @@ class Partition:
             for at in (first, last):
                 said = [one for one, start in entries if start <= at]
                 if said and said[-1] != epoch >= 0:
-                    return f"offset {at:,} has epoch {epoch}, but {said[-1]} according to leader-epoch-checkpoint"
+                    return f"offset {at:,} has epoch {epoch}, but epoch {said[-1]} according to leader-epoch-checkpoint"
         return ""
 
     def notes(self) -> list[tuple[str, bool]]:

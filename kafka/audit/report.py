@@ -229,7 +229,7 @@ def warnings_of(
     covered: int,
 ) -> list[str]:
     """Return warnings about unchecked parts of the log; raise UsageError if logs are from different clusters. The start
-    of a log may be missing if a snapshot has `covered` it.
+    of a log may be missing if a snapshot covers it (up to offset `covered`).
     """
     found = []
     if differ["count"] * SEEMS > common:
@@ -259,7 +259,7 @@ def warnings_of(
 
 STEP = "offset time leader leader_epoch replicas isr elr adding removing min_isr election why"
 BEFORE, AFTER = 8, 20
-"""How many changes to show up to the worst finding, and after it. The last change is always shown."""
+"""How many changes are shown before the worst finding, and how many after it. The last change is always shown."""
 LOSING = ("removed-replica-elected", "late-min-isr-elected", "stale-elr-elected", "unclean-election")
 """Kinds of elections after which only the previous leader may have some records."""
 Told = dict[str, Any]
@@ -294,7 +294,7 @@ def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
         return (
             f"{who} That broker rejoined the ISR at offset {back['offset']:,} ({clock(back['time'])}), so it has "
             f"truncated records that only it had. Search its log for 'Truncating partition {name}' between {began} "
-            f"and {clock(back['time'])}, which gives the offset from which records were removed. Resend those "
+            f"and {clock(back['time'])}; it gives the offset from which records were removed. Resend those "
             "records from the producers, or from an earlier copy of the broker's disk."
         )
     if known and former not in known[-1]["replicas"]:
@@ -304,7 +304,7 @@ def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
             "disk, and copy that directory."
         )
     return (
-        f"{who} It has not rejoined the ISR by the end of the log (offset {end[0]:,}, {clock(end[1])}). If "
+        f"{who} It had not rejoined the ISR by the end of the log (offset {end[0]:,}, {clock(end[1])}). If "
         f"the broker is down, keep it down, and copy the directory {name} from its disk, which may have the only "
         f"copy of the records. If the broker is running, search its log for 'Truncating partition {name}' since "
         f"{began}."

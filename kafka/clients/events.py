@@ -1,4 +1,4 @@
-"""Events of a client's history in chronological order, to be judged and archived."""
+"""Events of a client's history, in chronological order; histories are judged and archived."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -6,7 +6,7 @@ from typing import Any, Literal
 SLACK = 0.05
 """Seconds that a client may take to pass information between its threads."""
 NOBODY = -1
-"""The value of an absent leader, epoch or offset."""
+"""The value that stands for a missing leader, epoch or offset."""
 
 Kind = Literal[
     "request", "answer", "hint", "metadata", "preferred", "committing", "lost", "written", "delivered", "acked",
@@ -79,7 +79,7 @@ class Play:
     lag: float = 0.0
     """Longest time, in seconds, for which the machine was too busy to run the brokers, and perhaps the client."""
     pauses: dict[float, float] = field(default_factory=dict)
-    """Times at which an answer named another leader, each with the end of the following pause in answers."""
+    """For each time at which an answer named another leader, the end of the pause in answers that followed."""
     broken: str = ""
     begun_again: str = ""
     """If the history was played twice, why the first attempt failed."""

@@ -40,7 +40,7 @@ COVERED = (
 """Constants that `benchmarks/clients.py` covers: SMALL and larger ones."""
 DEPTH = 30
 MOST_WALKS = 100_000
-"""Limit for numbers in walks' names, because finding a walk by name takes as long as drawing all earlier walks."""
+"""Walks are numbered below this limit: finding one by its name takes as long as drawing all earlier ones."""
 NAME = re.compile(r"(walk|errors|follower|producer|cover) (\d+)\.(\d+)\Z")
 
 
@@ -98,7 +98,7 @@ OF_PRODUCER = {
     "controller_elects_leader": "controller-elects-leader 0 {other}; broker-learns 0 {image}; broker-learns 1 {image}",
     "broker_restarts": "broker-keeps-last-batch {other}",
 }
-"""The moves that play each action of the model of idempotent producers; `other` is a broker that is not the leader."""
+"""For each action of the model of idempotent producers, the moves that play it; `other` is a follower."""
 APPLICATION = {
     "client_commits": "the application commits its position with the leader epoch of the previous record",
     "client_commits_without_epoch": "the application commits its position without a leader epoch",
@@ -152,7 +152,7 @@ class Story:
     """A history that makes some clients violate a rule, with the clients that violate it and those that do not.
 
     `rarely` lists clients that are reported to violate a rule but did so rarely or never in our plays. If `rules` is
-    empty, the process crashes.
+    empty, the client's process crashes.
     """
 
     name: str
@@ -313,7 +313,7 @@ def by_name(name: str) -> History | None:
     first, number = int(found[2]), int(found[3])
     if number >= MOST_WALKS:
         why = "finding a walk requires drawing all earlier walks"
-        raise UsageError(f"walk {name!r} has too large a number: expected one below {MOST_WALKS:,}, because {why}.")
+        raise UsageError(f"the number of walk {name!r} is too large: expected one below {MOST_WALKS:,}, because {why}.")
     if found[1] == "cover" and first >= len(COVERED):
         return None
     if found[1] == "producer":
@@ -328,7 +328,7 @@ FORMAT = 1
 MOST_LINES = 120
 """Maximum number of lines in a diagram."""
 HOPELESS = ("leader-discovery-all-endpoints-lost",)
-"""Traces in which no broker still has the address that the client knows."""
+"""Traces in which no broker is left at the addresses that the client knows."""
 ERROR_NAMES = {
     "1": "OFFSET_OUT_OF_RANGE", "3": "UNKNOWN_TOPIC_OR_PARTITION", "5": "LEADER_NOT_AVAILABLE",
     "6": "NOT_LEADER_OR_FOLLOWER", "9": "REPLICA_NOT_AVAILABLE", "45": "OUT_OF_ORDER_SEQUENCE_NUMBER",

@@ -170,7 +170,7 @@ def _python(name: str, version: str, own: Path | None) -> Installed:
         done = run([sys.executable, "-c", LIBRARY, str(folder), module], SECONDS, "python")
         where, _, library = done.stdout.strip().partition("\n")
         if own and not Path(where).is_relative_to(own):
-            raise UsageError(f"`clients=` was given the folder {version}, from which Python imports no `{module}`.")
+            raise UsageError(f"`clients=` was given the folder {version}, but Python cannot import `{module}` from it.")
         if not own and library not in ("", version):
             contains = f"confluent-kafka {version} contains librdkafka {library}"
     return Installed(name, version, command, environment, contains)

@@ -27,7 +27,7 @@ SECONDS = 10.0
 FIRST_SECONDS = 3.0
 """Seconds to wait for the first answer: the address may not belong to a broker."""
 MOST_BYTES = 1 << 28
-"""An answer above this size is not from Kafka: other protocols start with text, which as a number is larger."""
+"""An answer above this size is not from Kafka: other protocols start with text, which reads as a larger number."""
 PLAIN = "write the address of a broker's PLAINTEXT listener, and check that the broker runs"
 LOOPBACK = ("127.", "::1")
 REPLICAS, RECORDS = 3, 2
@@ -61,7 +61,7 @@ RULES = {
     "unknown-epochs-have-no-end": "for epochs newer than the leader's, OffsetForLeaderEpoch returns -1, -1 (KIP-320)",
     "only-leaders-answer": "other brokers answer OffsetForLeaderEpoch with NOT_LEADER_OR_FOLLOWER (KIP-320)",
     "epochs-are-compared": "a wrong leader epoch gets FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH (KIP-320)",
-    "divergence-is-reported": "a fetch beyond the end of its last fetched epoch gets that end (KIP-595)",
+    "divergence-is-reported": "a fetch beyond the end of its last fetched epoch is answered with that end (KIP-595)",
     "out-of-range-is-an-error": "a fetch outside the log gets OFFSET_OUT_OF_RANGE",
     "errors-carry-hints": "FENCED_LEADER_EPOCH and NOT_LEADER_OR_FOLLOWER errors include the leader and its epoch "
     "(KIP-951)",
@@ -86,7 +86,7 @@ MISTAKES: dict[str, Mistake] = {
     "a follower names a preferred replica (KAFKA-13778)":
         ("followers-name-no-replica", lambda item, _: item.answer._replace(first=0)),
 }  # fmt: skip
-"""Mistakes of brokers, each with the rule that must detect it, and a function that makes a correct answer wrong."""
+"""Mistakes of brokers: the rule that must detect each, and a function that plants it in a correct answer."""
 
 
 def addresses(servers: str) -> list[tuple[str, int]]:
@@ -137,7 +137,7 @@ class Brokers:
         if size >= MOST_BYTES:
             raise UsageError(f"{at[0]}:{at[1]} answers, but not in Kafka's protocol: {PLAIN}.")
         if not size or len(frame) < size:
-            raise UsageError(f"the broker at {at[0]}:{at[1]} closed the connection at request {api} version {version}.")
+            raise UsageError(f"the broker at {at[0]}:{at[1]} closed the connection on request {api} version {version}.")
         return wire.read_answer(frame, api, version)
 
     def metadata(self, topics: list[dict[str, Any]]) -> Any:
@@ -182,7 +182,7 @@ class Brokers:
         self.administer(ELECT, {"election_type": 0, "topic_partitions": named})
 
     def write(self, leader: int) -> None:
-        """Write records, after waiting until the broker knows that it is the leader."""
+        """Wait until the broker knows that it is the leader, then write records."""
         end, written = time.monotonic() + SECONDS, 0
         while written < RECORDS:
             written += not self.produce(leader).responses[0].partition_responses[0].error_code
@@ -324,7 +324,7 @@ class BrokersReport:
             wrong = sum(item.answer != item.expected for item in asked)
             yield f"  {rule:<30} " + (f"{wrong} wrong of {len(asked)}" if asked else "not tested on these brokers")
         tried = [seen for mistake in MISTAKES if (seen := self.seen(mistake)) is not None]
-        yield f"{sum(tried)} of {len(tried)} planted mistakes would be detected by these requests"
+        yield f"these requests would detect {sum(tried)} of {len(tried)} planted mistakes"
         yield f"topic {self.topic} was created and " + (f"still exists: {self.left}" if self.left else "deleted")
 
     def data(self) -> dict[str, Any]:

@@ -235,8 +235,8 @@ class Player:
             self.play.lag = max(self.play.lag, self.now() - before - TICK)
 
     def _is_due(self, partition: int) -> bool:
-        """Return whether a record that was read is lost, or a broker has just answered that an offset is out of range
-        after metadata falsely named it as the leader in the newest epoch.
+        """Return whether a reported truncation is real: a record that was read is lost, or an offset is out of range at
+        a broker that metadata falsely named as the leader in the newest epoch.
         """
         about = [item for item in self.play.events if partition in (item.partition, NOBODY)]
         fetched = [item for item in about if item.kind == "answer" and item.api == "fetch"]

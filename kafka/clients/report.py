@@ -53,8 +53,8 @@ ALONE = 4
 """Maximum number of parallel processes that each play a single history."""
 NEWS = ("metadata", "omitted", "hint", "preferred")
 DIFFERENCES = {
-    "other news, as the client asked at another time or another broker": NEWS,
-    "the same news, but between other requests of the client": (*NEWS, "request", "answer"),
+    "other news, because the client asked at another time or asked another broker": NEWS,
+    "the same news, but at another point among the client's requests": (*NEWS, "request", "answer"),
 }
 """How a replay without a violation can differ, and the events that show it."""
 AGAIN = 3
@@ -93,7 +93,7 @@ class ClientOutcome:
     deaths: int = 0
     played: list[History] = field(default_factory=list)
     recorded: dict[tuple[str, str], list[bool | None]] = field(default_factory=dict)
-    """For each history whose file names a rule, whether each play violated the rule; None if it did not apply."""
+    """For each history whose file names a rule, whether each play violated the rule; None if the rule did not apply."""
     wanted: int = 0
     followed: int = 0
     seconds: float = 0.0
@@ -259,12 +259,12 @@ def _difference(found: Failure, kept: Play) -> str:
     if not Judge(kept).exercised[rule]:
         return "no occasion"
     if rule in {item.rule for item in Judge(replace(kept, lag=-SLACK)).broken}:
-        return "the same, but too soon after the news to be judged"
+        return "the same violation, but too soon after the news to be judged"
     for why, kinds in DIFFERENCES.items():
         seen = _exchange(found.play, kinds, event.at)
         if seen != _exchange(kept, kinds)[: len(seen)]:
             return why
-    return "the same exchange, so a race within the client"
+    return "the same exchange, which points to a race in the client"
 
 
 def _exchange(play: Play, kinds: tuple[str, ...], until: float = float("inf")) -> list[tuple[Any, ...]]:
@@ -411,9 +411,9 @@ class ClientReport:
     """The reason why the client was not run."""
     traces: dict[str, Path] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
-    """For the last release of a range, the rules that either only it or only the first release violates."""
+    """For the last release of a range, the rules that exactly one end of the range violates."""
     both: list[str] = field(default_factory=list)
-    """For the last release of a range, the rules that the first release violates too."""
+    """For the last release of a range, the rules that both ends of the range violate."""
 
     @property
     def verdict(self) -> str:
@@ -511,7 +511,7 @@ def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[
             f"{', '.join(PRODUCERS)}."
         )
     if request.walks and (request.files or request.stories):
-        raise UsageError("`walks=` and named histories exclude each other: leave out `walks=`, or traces and stories.")
+        raise UsageError("`walks=` and named histories exclude each other: leave out one or the other.")
     given = list(request.histories()) if request.files or request.stories else []
     kio()
     reports, is_only = [[ClientReport(asked) for asked in ends] for ends in ranges], len(clients) == 1

@@ -15,7 +15,7 @@ from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_m
 from fencepost.model.consumers.fetching import target
 
 TO_LEADERS = ("produce", "fetch", "validate", "list")
-"""Requests that go to the broker that the client considers the leader."""
+"""Requests that a client sends to the broker that it considers the leader."""
 
 
 class Belief(NamedTuple):
@@ -178,9 +178,13 @@ def _ignored(known: Beliefs, request: Event) -> list[Event]:
     return [event for event in known.ignored if newest.at < event.at <= known.known_at(request.since)]
 
 
+def _named(belief: Belief) -> str:
+    return "no broker" if belief.leader == NOBODY else f"broker {belief.leader}"
+
+
 def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None:
-    leader = "no broker" if newest.leader == NOBODY else f"broker {newest.leader}"
     of = " of the recreated topic" if newest.topic > known.trail[0].topic else ""
+    leader = _named(newest)
     shown = f"{request.api} goes to broker {request.broker}, but {leader} is the leader in epoch {newest.epoch}{of}"
     for event in reversed([item for item in known.ignored if newest.at < item.at <= request.at]):
         if event.leader == request.broker:
@@ -188,7 +192,7 @@ def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None
             then = max(known_then, key=lambda item: (item.topic, item.epoch, item.at))
             why = (
                 f"{request.api} goes to broker {request.broker}, which {event.kind} named with epoch {event.epoch}, "
-                f"although {then.leader} is the leader in epoch {then.epoch}"
+                f"although {_named(then)} is the leader in epoch {then.epoch}"
             )
             judge.breaks(_ignoring(event), request, why)
             return
@@ -278,7 +282,7 @@ def _asks(judge: Judge, answer: Event, later: list[Event], is_news: bool) -> Non
 
 
 def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
-    """Check that a consumer, once it has switched or had time to, fetches from the model's `target`."""
+    """Check that a consumer fetches from the model's `target` once it has switched or has had time to switch."""
     s: Any = SimpleNamespace(consumer=SimpleNamespace(preferred=NOBODY, epoch=NOBODY), leader={NOBODY: NOBODY})
     since, refusal, last, asked = 0.0, None, NOBODY, NOBODY
     slack, lease, ends = judge.play.slack, judge.play.lease or NEVER, NEVER
@@ -304,7 +308,7 @@ def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all lo
                 since = min(since, event.at) if event.broker == s.consumer.preferred else since
                 judge.count("preferred-replica-is-used", event.at >= since)
                 if event.at >= since and event.broker != target(s):
-                    why = f"fetch goes to broker {event.broker}, but {s.consumer.preferred} is the preferred replica"
+                    why = f"fetch goes to broker {event.broker}, not to the preferred replica {s.consumer.preferred}"
                     judge.breaks("preferred-replica-is-used", event, why)
         elif event.kind == "preferred" and event.leader in moved:
             s.consumer.preferred = NOBODY  # the client may know only the broker's former address
@@ -431,7 +435,7 @@ def _recovery(judge: Judge, partition: int) -> None:
 
 
 def _written(judge: Judge, partition: int) -> None:
-    """Check that an idempotent producer's log has each record once, in order, and every acknowledged record."""
+    """Check that the log has an idempotent producer's records in order, none twice, and all acknowledged ones."""
     if not judge.play.is_idempotent or (partition, 0) not in judge.play.logs:
         return
     log = judge.play.logs[partition, 0]
@@ -442,7 +446,7 @@ def _written(judge: Judge, partition: int) -> None:
             judge.count("retries-keep-their-sequence")
             if known != request.sequence:
                 first = f"{request.producer} sends {request.value} with sequence {request.sequence}"
-                why = f"{first} after having used {known}"
+                why = f"{first} after it had used {known}"
                 judge.breaks("retries-keep-their-sequence", request, why)
     latest = NOBODY
     for item in judge.events:

@@ -13,7 +13,7 @@ SEQUENCES: dict[str, list[str]] = _FILE["sequences"]
 
 
 def steps_of(moves: Iterable[str]) -> Iterator[str]:
-    """Yield the steps of moves, some of which stand for a sequence, such as `try * 3`."""
+    """Yield the steps of moves; a move such as `try * 3` stands for several steps."""
     for move in moves:
         name, _, times = move.partition(" * ")
         yield from [*steps_of(SEQUENCES[name])] * int(times or 1) if name in SEQUENCES else [move]

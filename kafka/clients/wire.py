@@ -1,4 +1,4 @@
-"""The encoding of Kafka's messages in all versions, by kio, whose code is generated from Kafka's schemas."""
+"""The encoding of all versions of Kafka's messages. It uses kio, which is generated from Kafka's schemas."""
 
 import datetime as dt
 import io

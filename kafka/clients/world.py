@@ -189,7 +189,7 @@ class World:
         return found
 
     def _begin_log(self, partition: int) -> list[tuple[int, int]]:
-        """Start the new leader's log as a copy of the previous leader's log, which may be truncated."""
+        """Copy the previous leader's log to the new leader's, and truncate it if the partition is to lose a record."""
         _, topic, epoch = key = self.place(partition)
         self.logs[key] = list(self.logs[partition, topic, epoch - 1]) if epoch else []
         return [] if not epoch else self._lose(partition, key)
@@ -316,7 +316,7 @@ class World:
         return any(image.partition[partition].leader == broker for image in images)
 
     def _names(self, copy: Copy, leader: int, partition: int, offset: int) -> bool:
-        """Return whether the leader names this copy: it must be up and, as far as the leader knows, have the offset."""
+        """Return whether the leader names this copy: its broker must be up and, as far as is known, have the offset."""
         leads = copy.broker == leader or self._has_led(copy.broker, partition)
         is_there = self.s.broker[copy.broker].is_up and not leads
         return is_there and self.reply(copy, partition, offset) != Reply.OUT_OF_RANGE
@@ -357,7 +357,7 @@ class World:
 
     @staticmethod
     def end_of(log: list[Record], epoch: int) -> tuple[int, int]:
-        """Return the latest epoch in the log up to this one, and its end offset, or -1 and -1."""
+        """Return the latest epoch in the log that does not exceed this one, and its end offset, or -1 and -1."""
         known = [item.epoch for item in log if item.epoch <= epoch]
         if not known:
             return (NOBODY, NOBODY) if log else (epoch, 0)

@@ -156,7 +156,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     @property
     def servers(self) -> str:
-        """The addresses that clients use: the brokers' or, without brokers, the controllers'."""
+        """The addresses for clients: the brokers', or the controllers' if there are no brokers."""
         return ",".join(f"127.0.0.1:{self.port(node)}" for node in self.shape.brokers or self.controllers)
 
     def begin(self) -> None:
@@ -217,11 +217,11 @@ class Cluster(AbstractContextManager["Cluster"]):
         return None
 
     def checkpoint(self, node: int, name: str) -> list[str]:
-        """Return the entries of a checkpoint, which follow the format's version and the number of entries."""
+        """Return a checkpoint's entries, which follow two lines: the format's version and the number of entries."""
         return [line for disk in self._disks[node] for line in (disk / name).read_text("utf-8").splitlines()[2:]]
 
     def fail_disk(self, node: int, *, stays: bool = False) -> None:
-        """Delete the node's disk that gets new logs first. If it `stays`, the node cannot read it at its next start."""
+        """Delete the disk that gets a node's new logs first. If it `stays`, the node cannot read it after a restart."""
         shutil.rmtree(self._disks[node][0], ignore_errors=True)
         if stays:
             self._disks[node][0].touch()
@@ -239,8 +239,8 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._write(node)
 
     def obstruct(self, node: int, log: str) -> Path:
-        """Create a directory that has the name of the file that the recovery of a stopped node's log writes: the
-        snapshot of the producers at the end of the log.
+        """Create a directory with the name of a file that the recovery of a stopped node's log writes: the snapshot of
+        the producers at the end of the log.
         """
         folder = self._disks[node][-1] / log
         obstacle = folder / f"{log_end(max(folder.glob('*.log')).read_bytes()):020d}.snapshot"
@@ -276,7 +276,7 @@ class Cluster(AbstractContextManager["Cluster"]):
             except OSError as error:
                 raise UsageError(
                     f"port {port} of 127.0.0.1 is used by another program. The cluster needs ports {min(ports)} to "
-                    f"{max(ports)}: write the first of a range of free ports as `port=`."
+                    f"{max(ports)}: set `port=` to the first port of a free range."
                 ) from error
 
     def _format(self, *nodes: int) -> None:
@@ -293,7 +293,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         done = run(command, FORMAT_SECONDS, "kafka-storage format")
         if done.returncode != 0:
             raise ClusterError(
-                f"the directories of the nodes could not be formatted:\n{(done.stdout + done.stderr).strip()[-1500:]}"
+                f"the nodes' directories could not be formatted:\n{(done.stdout + done.stderr).strip()[-1500:]}"
             )
 
     def _write(self, node: int) -> None:
@@ -314,7 +314,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._file(node).write_text(text + more, encoding="utf-8")
 
     def _folders(self, node: int) -> list[Path]:
-        """Return a node's log directories, metadata's last. A new log goes to the directory with the fewest logs."""
+        """Return a node's log directories, the one for metadata last. New logs go to the one with the fewest logs."""
         names = (f"disk-{node}", f"data-{node}") if node in self.shape.disks else (f"data-{node}",)
         return [self.folder / name for name in names]
 

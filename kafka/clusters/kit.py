@@ -24,19 +24,19 @@ EDITS = Path(__file__).parent / "edits"
 LOGGING = SOURCES / "log4j2.xml"
 REPAIRS = Path(__file__).parent / "repairs"
 JAVASSIST = "3.30.2-GA"
-"""The library with which fixes edit class files, in the version that kafka-tools uses."""
+"""Version of the library with which fixes edit class files; kafka-tools uses the same version."""
 TOOLS_OF = {"4.4.0": "4.3.1"}
 """Releases for which Maven Central has no kafka-tools, with the release whose tools are used instead."""
 OLDEST = (3, 9)
 LOG4J = "2.25.3"
-"""Version of the logging libraries, which the dependencies of releases before 4.1 do not include."""
+"""Version of the logging libraries, which are not among the dependencies of releases before 4.1."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
 """Java options for a small heap and a fast start, because a scenario takes only about a minute."""
 
 
 @dataclass(frozen=True)
 class Kit:
-    """A Kafka release with everything that its cluster needs. The fixed classes in `first` precede Kafka's own."""
+    """A Kafka release with everything that its cluster needs. The fixed classes in `first` come before Kafka's own."""
 
     version: str
     jars: Path
@@ -65,8 +65,8 @@ class Kit:
         return replace(self, first=folder)
 
     def switched(self, findings: Sequence[str], folder: Path) -> list[str]:
-        """Return the findings whose fixes fit this release. The classes in `folder` get all of these fixes, each of
-        which has an effect while the system property `fencepost.repair.FINDING` is true.
+        """Write classes with all fixes that fit this release to `folder`, and return the findings that they fix. Each
+        fix is in effect while the system property `fencepost.repair.FINDING` is true.
         """
         return self._repair(folder, "switched", *findings).split()
 

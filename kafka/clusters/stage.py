@@ -213,7 +213,7 @@ class Stage:
         self.wait_stopped(broker)
 
     def fail_disk(self, broker: int) -> None:
-        """Delete a broker's disk that contains the topic. The broker continues with its other disk, or stops."""
+        """Delete the broker's disk that contains the topic. The broker continues with its other disk, or stops."""
         self.story.tell(f"the disk of broker {broker} that contains the topic fails", "seen")
         self.cluster.fail_disk(broker)
 
@@ -305,7 +305,7 @@ class Stage:
         self.must_acknowledge(*keys)
 
     def change(self, name: str, within: float = WAIT) -> bool:
-        """Set a default of all brokers with that name. Controllers acknowledge it when it is committed."""
+        """Set a default with that name for all brokers. Controllers acknowledge it when it is committed."""
         self.story.tell(f"set {name}=yes for all brokers", "operator")
         self.client.sent.append(name)
         asked = {"settings": {name: "yes"}, "milliseconds": 10_000}

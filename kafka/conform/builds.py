@@ -34,12 +34,12 @@ COMPARE_SECONDS = 120
 FIGURE = "builds"
 WAYS = {"+": "always jumps", "-": "never jumps"}
 DID = "did"
-"""The key of a driver's answer that says whether the command succeeded or why it failed."""
+"""The key in a driver's answer that says whether the command succeeded or why it failed."""
 RAFT = "org.apache.kafka.raft."
 PROFILE = "mixed"
 """Limits for random histories: number of brokers, partitions and steps."""
 WRITTEN = 0.2
-"""Seconds between two reports of executed methods from the agent."""
+"""Seconds between two of the agent's reports of executed methods."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class Side:
             rows = [(name, str(a[name]), str(b[name])) for name in a if a[name] != b.get(name)]
         like = [side for side, key in zip("AB", keys, strict=True) if key in expected]
         shown = tuple(self.plain.show(step) for step in steps)
-        model = f"{like[0]} agrees with the model" if len(like) == 1 else "the model agrees with neither build or both"
+        model = f"{like[0]} agrees with the model" if len(like) == 1 else "the model agrees with both builds or neither"
         moved = tuple(self._moved(keys))
         lines = tuple(self.pair.lines)
         constants = self.plain.constants
@@ -598,7 +598,7 @@ def confirm(bound: Binding, a: Release, pair: Pair, history: History) -> Departu
 
 
 def write_trace(report: BuildsReport, folder: Path) -> None:
-    """Write the history that makes two builds differ as a trace; omit the last step if the model rejects it."""
+    """Write the history on which two builds differ as a trace; omit the last step if the model rejects it."""
     found = report.departure
     if found is None:
         return

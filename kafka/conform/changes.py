@@ -1,4 +1,4 @@
-"""Changes of a partition, computed both by the model and by PartitionChangeBuilder on every image of a state graph.
+"""Changes to a partition, computed by both the model and PartitionChangeBuilder for every image of a state graph.
 Images that differ only in epochs count once. Every change that a controller could make is applied to each image: a
 broker is fenced, is unfenced, or registers after a crash; the leader requests any ISR of active members; the preferred
 leader is elected; an operator requests any set of replicas, or cancels a reassignment. The results must agree on the
@@ -34,7 +34,7 @@ SIZES = read_sizes(
     "brokers=3 movable=3 reassignments=1 cancels=1 fences=2 crashes=1 shrinks=0 min_isr=2 "
     "unclean_election=1 max_records=0 metadata_lag=1",
 )
-"""Two sets of constants whose images are compared: one has operators and fencing, one crashes and unclean elections."""
+"""Sets of constants whose images are compared: with operators and fencing, or with crashes and unclean elections."""
 ELR_TURNED_OFF = read_sizes(
     "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 "
     "max_records=0 metadata_lag=1"

@@ -1,4 +1,4 @@
-"""Verdicts on findings for a release, from the execution of archived traces on Kafka's classes."""
+"""Verdicts on findings for a release: archived traces are executed on Kafka's classes."""
 
 from dataclasses import dataclass
 from enum import StrEnum

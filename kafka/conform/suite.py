@@ -1,9 +1,9 @@
 """Histories for comparing builds of Kafka, created once per release line, and their execution on a build. Some walks
-cover every transition of a small state graph. Random walks with each set of constants for ablation together use every
-budget of the model. Longer walks combine the budgets of brokers, messages and operators. Other histories end with steps
-that Kafka's checks reject: the nearest for each check or rule, or random ones. Histories are stored as the driver's
-commands, so builds execute them without the model. Each reply is a digest, and a Java agent records which methods of
-Kafka were executed.
+cover every transition of a small state graph. Random walks use each set of constants for ablation; together, they use
+every budget of the model. Longer walks combine the budgets of brokers, messages and operators. Other histories end with
+steps that Kafka's checks reject: the nearest for each check or rule, or random ones. Histories are stored as the
+driver's commands, so builds execute them without the model. Each reply is a digest, and a Java agent records which
+methods of Kafka were executed.
 """
 
 import gzip
@@ -38,7 +38,7 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step, Transition
 
 EDITION = 1
-"""Version of the histories, to be increased if the model's histories change."""
+"""Version of the histories; increase it if the model's histories change."""
 SOURCES = Path(__file__).parent / "java"
 WALKS = 60
 DEPTH = 60

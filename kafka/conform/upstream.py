@@ -120,7 +120,7 @@ def _ours(trace: Trace) -> list[Step]:
         places = {item.name: item for item in ours}
     for step in trace.steps:
         if step.action.name not in places:
-            raise UsageError(f"`{step.action.label}` corresponds to no action of {PROTOCOL} with as many parameters.")
+            raise UsageError(f"`{step.action.label}` has no counterpart in {PROTOCOL} with as many parameters.")
     return [Step(places[step.action.name], step.args) for step in trace.steps]
 
 

@@ -42,7 +42,7 @@ class Ablation:
     kafkas: Mapping[Place, Check] = field(default_factory=dict)
     physical: Mapping[str, tuple[Place | str, ...]] = field(default_factory=dict)
     bounds: Mapping[str, tuple[Place | str, ...]]
-    """Bounds by explanation. A pattern matches conditions in any action."""
+    """For each explanation, the bounds that it explains. A pattern matches conditions in any action."""
     not_driven: Mapping[str, str]
     rules: tuple[str, ...]
     unseen: Callable[[Constants], Mapping[str, str]]

@@ -25,7 +25,7 @@ class Act:
 
 
 class SetAsideError(Exception):
-    """Error for a step after which, because of a known limit, the model does not cover Kafka's behaviour."""
+    """Error for a step after which the model does not cover Kafka's behaviour, because of a known limit."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Execution(ABC):
     acts: Mapping[str, Act]
     view: Callable[[], Any]
     asides: tuple[str, ...] = ()
-    """Reasons, among the model's known limits, why Kafka rejects a step that the model allows."""
+    """Known limits of the model that explain why Kafka rejects a step that the model allows."""
     leaving: Collection[str] = ()
     """Actions that may leave late messages behind."""
     late: tuple[tuple[int, str, str], ...] = ()

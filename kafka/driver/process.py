@@ -19,7 +19,7 @@ from fencepost.model.language.errors import UsageError
 PATIENCE = 60.0
 """Timeout, in seconds, for an answer from the driver."""
 SLICE = 1.0
-"""Seconds per wait. If Ctrl-Z suspends a run, only one wait of the timeout elapses."""
+"""Seconds per wait. If Ctrl-Z suspends a run, only one wait counts towards the timeout."""
 CLOSING = 20.0
 """Seconds within which a process must exit, including the time in which JaCoCo's agent writes its file."""
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only the parent of a private folder; checkpoint files slow disks down)

@@ -88,7 +88,7 @@ def java_version() -> int:
 
 
 def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of jars as `jars=`") -> Path:
-    """Return a folder with a Maven project's jars, downloaded the first time. `instead` helps users without Maven."""
+    """Return a folder with a Maven project's jars, downloaded on first use. `instead` advises users without Maven."""
     if jars.is_dir():
         return jars
     maven = _maven(f"brings {what}", instead)
@@ -219,7 +219,7 @@ class Release:
     warning: str = ""
     options: tuple[str, ...] = ()
     java: str = ""
-    """The `java` command, or "" for that of PATH or JAVA_HOME."""
+    """The `java` command, or "" for the one in PATH or JAVA_HOME."""
 
     @property
     def known(self) -> list[str]:
@@ -263,12 +263,12 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
             "`kafka=`."
         )
     model = harness.model_of(told)
-    unknown = f"the driver does not support the line of Kafka {told}, which is compared with the model's {model}."
+    unknown = f"the driver does not support the line of Kafka {told}, so it is compared with the model's {model}."
     return told, jars, "" if harness.knows(told) else unknown
 
 
 def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
-    """Return a folder with the driver's test jar, which is downloaded the first time, or "" if the jars contain it."""
+    """Return the folder of the test jar that the driver needs beyond these jars, if any; download it on first use."""
     name = harness.tests
     if not name or list(jars.glob(f"{name}-*-test.jar")):
         return ()

@@ -1,4 +1,4 @@
-"""Random histories on Kafka's classes: drawn in Java, saved as scripts, and explained by fixes that prevent them."""
+"""Random histories on Kafka's classes, drawn in Java, saved as scripts, and explained by fixes that prevent alarms."""
 
 import os
 import re
@@ -304,7 +304,7 @@ class Repaired:
         return names if len(names) <= TOGETHER else None
 
     def _repaired_in(self, script: Script, message: str) -> tuple[str, ...] | None:
-        """Return the bug that the first later release without the violation fixes, or that release, or None."""
+        """Find the first later release without the violation; return the bug that it fixes, the release, or None."""
         for version, (name, says) in REPAIRED_IN.items():
             if version > self.release.version:
                 with suppress(UsageError):

@@ -1,4 +1,4 @@
-"""Locks that are taken out of Kafka's methods, one at a time, and the number of schedules needed to find each."""
+"""Locks that are removed from Kafka's methods, one at a time, and the number of schedules needed to notice it."""
 
 import os
 import random
@@ -53,7 +53,7 @@ def locks() -> list[str]:
 
 def measure(version: str, scheduler: str, schedules: int, seconds: float) -> Iterator[tuple[str, int | None, str, int]]:
     """Yield each method with the number of the schedule that finds its missing lock (or None), the violation, and the
-    number of schedules taken. One process takes all schedules, in which at most one method has no lock.
+    number of schedules taken. One process takes all schedules; in each, at most one method has no lock.
     """
     release = threads_release(version)
     library = release.more[0]

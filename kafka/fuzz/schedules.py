@@ -18,7 +18,7 @@ from fencepost.model.language.errors import UsageError
 
 FRAY = "0.9.2"
 JDK = 25
-"""The release of Java that Fray controls. In others, it controls only a program's first thread, without an error."""
+"""The release of Java that Fray controls. In others, it controls only the first thread, but reports no error."""
 SCHEDULERS = ("mixed", "random", "pct", "pos")
 """Fray's schedulers. With `mixed`, each seed uses one of the others."""
 JLINK_SECONDS, START_SECONDS, SCHEDULE_SECONDS = 600, 400.0, 120.0
@@ -28,9 +28,9 @@ MODULES = "java.se,jdk.unsupported,jdk.management,jdk.zipfs"
 HANGS = 20  # processes in a run
 FIGURE = "locks"
 REPAIRED_IN = {"3.9.2": ("KAFKA-18723", "epoch")}
-"""For each release, a race that it fixes, and a word from the message of its violation."""
+"""For each release, a race that it fixes, and a word from the message of the race's violation."""
 AGAIN, ENOUGH = 300, 3
-"""Number of schedules of a story that attribute a violation, and how many must show it again on the same release."""
+"""How many schedules of a story are run to attribute a violation, and how many of them must show it again."""
 
 
 def fray() -> Path:
@@ -44,7 +44,7 @@ def fray() -> Path:
 
 
 def installed_jdk() -> Path:
-    """Return the folder of an installed JDK 25: that of JAVA_HOME, or one where Linux keeps them."""
+    """Return the folder of an installed JDK 25: the one in JAVA_HOME, or one from the usual place on Linux."""
     home = os.environ.get("JAVA_HOME")
     for folder in [*([Path(home)] if home else []), *sorted(Path("/usr/lib/jvm").glob("*"))]:
         with suppress(OSError):
@@ -98,7 +98,7 @@ def threads_release(version: str | None, jars: Path | None = None) -> releases.R
 
 
 class Threads(Fuzzer):
-    """A process that takes schedules. If it hangs or ends, another process continues after the seed at which it did."""
+    """A process that takes schedules. If it hangs or ends, another process continues after that seed."""
 
     def __init__(self, release: releases.Release) -> None:
         self.out = 0  # the number of the method without a lock (`locks.py`)
@@ -150,14 +150,14 @@ class Later:
     release: releases.Release
     scheduler: str
     _known: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
-    """The findings by kind of violation, of which only the first is tried."""
+    """The findings by kind of violation; only the first violation of a kind is tried."""
 
     def shortened(self, alarm: Alarm) -> Alarm:
         return alarm
 
     def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
-        """Return the bug that a later release fixes, or that release (None if unknown), and the alarm. On this release,
-        other schedules of the story must show the violation again, and on the later release none of as many.
+        """Return the bug that a later release fixes, or that release (None if unknown), and the alarm. Other schedules
+        of the story must show the violation again on this release; as many on the later release must not show it.
         """
         if alarm.kind not in self._known:
             self._known[alarm.kind] = None

@@ -186,7 +186,7 @@ class Sight(NamedTuple):
 
 
 def sight(histories: int, name: str = FIGURE) -> Sight | None:
-    """Return the measurement for this (or the largest measured) number of histories, or None if not measured."""
+    """Return the measurement for this number of histories (or for the largest measured), or None if it is missing."""
     figure = load(name)
     if not figure:
         return None

@@ -11,8 +11,8 @@ STATE, BROKER = ({name: at for at, (name, _) in enumerate(fields(one))} for one 
 DOES: dict[str, str] = {
     "leader_appends": "ReplicaManager.appendRecords with acks=all.",
     "partition_changes": "ReplicationControlManager.replay of a record that contains the same ISR.",
-    "controller_elects": "ReplicationControlManager.processBrokerHeartbeat, which unfences the broker. If it is not "
-    "fenced: maybeBalancePartitionLeaders.",
+    "controller_elects": "ReplicationControlManager.processBrokerHeartbeat, which unfences the broker. If the broker "
+    "is not fenced: maybeBalancePartitionLeaders.",
     "broker_moves_replica": "ReplicaManager.alterReplicaLogDirs.",
     "broker_copies": "ReplicaAlterLogDirsThread.doWork.",
     "broker_sends_assignment": "AssignmentsManager.maybeSendAssignments.",
@@ -20,8 +20,8 @@ DOES: dict[str, str] = {
     "broker_gets_answer": "AssignmentsManager.handleResponse.",
     "broker_applies_metadata": "ReplicaManager.applyDelta with all records that it has not applied.",
     "directory_fails": "ReplicaManager.handleLogDirFailure and ReplicationControlManager.handleDirectoriesOffline.",
-    "broker_is_killed": "The broker's files are closed. It is fenced and registered (ClusterControlManager), and "
-    "started: LogManager.startup, LogManager.recoverAbandonedFutureLogs and ReplicaManager.applyDelta.",
+    "broker_is_killed": "The broker's files are closed. The broker is fenced and registered (ClusterControlManager), "
+    "and started: LogManager.startup, LogManager.recoverAbandonedFutureLogs and ReplicaManager.applyDelta.",
 }
 NOT_DRIVEN: dict[str, str] = {}
 NOT_COMPARED: dict[str, str] = {
@@ -30,8 +30,8 @@ NOT_COMPARED: dict[str, str] = {
     "ghost_acknowledged": "is only the model's",
 }
 LIMITS: tuple[str, ...] = (
-    "The driver writes the other changes of the partition; Kafka's controller would also elect the replica if it can.",
-    "Background tasks run at once. A log or copy whose partition.metadata is not written yet is stray after a kill.",
+    "The driver writes the partition's other changes; Kafka's controller would also elect the replica if it could.",
+    "Background tasks run at once. After a kill, a log or copy that has no partition.metadata yet is stray.",
     "A killed broker registers before it loads its logs, and flushes nothing, but keeps all that was written.",
 )
 AS_BUILT = tuple(name for name, item in MACHINE.constants.declared().items() if isinstance(item.default, bool))

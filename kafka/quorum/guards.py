@@ -1,4 +1,4 @@
-"""The guards of the model `quorum` and their kinds, from `guards.toml`, and conditions of the steps to try."""
+"""The guards of the model `quorum` and their kinds, from `guards.toml`, and conditions on the steps to try."""
 
 from collections.abc import Callable, Mapping
 

@@ -123,8 +123,8 @@ LIMITS: tuple[str, ...] = (
     ("A node stops with an IllegalStateException if it learns of a leader in its epoch although it knows another "
         "leader of that epoch, or is the named leader itself. In the model, the node continues. After the loss of a "
         "disk, the model therefore allows more than Kafka, and histories with such a step are abandoned."),
-    ("The earlier followers of a leader that loses its disk and is re-elected in the same epoch do not notice this, "
-        "and keep following. In the model, the followers wait until they learn of the leader. Kafka therefore allows "
+    ("If a leader loses its disk and is re-elected in the same epoch, its earlier followers do not notice this, and "
+        "keep following it. In the model, the followers wait until they learn of the leader. Kafka therefore allows "
         "more than the model, and forbidden steps are not tried with lost disks."),
     ("In the model, a pre-vote is one step. Kafka also counts older answers, and a follower of a leader that has "
         "resigned grants no pre-vote until its fetch timeout expires; the driver therefore lets fetch timeouts "

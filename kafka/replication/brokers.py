@@ -58,7 +58,7 @@ class BrokersView(View):
         return any(told[0] == number and told[1] not in (SENT, STRAY) for told in self.state["requests"])
 
     def answered_copies(self, number: int) -> list[int]:
-        """Return the numbers of those other copies of a request that were answered."""
+        """Return the numbers of a request's other copies that were answered."""
         content = next(told[2:7] for told in self.state["requests"] if told[0] == number)
         return [
             told[0]
@@ -160,7 +160,7 @@ class Brokers(Execution):
         self.seen.frame = Frame(0, self.seen.images[0][2] - initial[STATE["image"]][0][2])
 
     def ignore(self, transition: Transition) -> None:
-        """Deliver answers with a new leader epoch, which the model never sends, because leaders ignore them."""
+        """Deliver answers with a new leader epoch. The model never sends them, because leaders ignore them."""
         if transition.step.action.name == "controller_applies_alter_partition":
             for number in self.seen.requests().beyond(transition.raw[STATE["alter_partitions"]]):
                 if self.seen.answered(number):

@@ -1,5 +1,5 @@
-"""Classification of the guards of `replication` as checks in Kafka, physical conditions or bounds of the model, from
-`guards.toml`, and conditions of the steps to try.
+"""The guards of `replication`, classified in `guards.toml` as checks in Kafka, physical conditions or bounds of the
+model, and conditions on the steps to try.
 """
 
 from collections.abc import Callable, Mapping

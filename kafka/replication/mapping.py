@@ -129,7 +129,7 @@ FIELDS: dict[str, str] = {
     "image": "ReplicationControlManager.getPartition, ClusterControlManager.brokerRegistrations and "
         "ConfigurationControlManager.getConfigs after each action of the controller; the MetadataImage of each "
         "running broker must equal the image that it has applied",
-    "newest": "the number of actions of the controller that wrote records", "elr": "PartitionRegistration.elr",
+    "newest": "the number of controller actions that wrote records", "elr": "PartitionRegistration.elr",
     "last_known_leader": "PartitionRegistration.lastKnownElr",
     "offline": "BrokerRegistration.hasOnlineDir of PartitionRegistration.directory",
     "adding": "PartitionRegistration.addingReplicas", "removing": "PartitionRegistration.removingReplicas",

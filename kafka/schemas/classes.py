@@ -53,7 +53,7 @@ class Classes(Driver):
         return _trip(self.tell(f"trip {message} {version} {json.dumps(values)}"))
 
     def built(self, what: str, version: int) -> Trip:
-        """Serialize the request that Kafka's builder creates in a version, and deserialize it."""
+        """Create a request in a version with Kafka's builder, serialize it, and deserialize it."""
         return _trip(self.tell(f"build {what} {version}"))
 
     def header(self, api: str, version: int) -> dict[str, int]:

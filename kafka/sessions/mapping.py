@@ -22,7 +22,7 @@ DOES: dict[str, str] = {
     "controller_gets_heartbeat": "ClusterControlManager.trackBrokerHeartbeat (since 4.0), and "
     "ReplicationControlManager.processBrokerHeartbeat, or processExpiredBrokerHeartbeat at an overloaded controller.",
     "heartbeat_fails": "BrokerHeartbeatResponseHandler.onTimeout.",
-    "controller_fences_broker": "ReplicationControlManager.maybeFenceOneStaleBroker, until it finds none.",
+    "controller_fences_broker": "ReplicationControlManager.maybeFenceOneStaleBroker, until it finds no broker.",
     "controller_fails": "ClusterControlManager.deactivate.",
     "controller_becomes_active": "Another ClusterControlManager replays the metadata log; its activate is called.",
     "controller_is_overloaded": _TIME,
@@ -36,14 +36,14 @@ DOES: dict[str, str] = {
 }
 NOT_DRIVEN: dict[str, str] = {"broker_learns_epoch": "since 3.9, a process that registers again keeps its epoch"}
 NOT_COMPARED: dict[str, str] = {
-    "broker.remaining of a heartbeat in flight": "NodeToControllerChannelManager, which is not driven, ends a request",
+    "broker.remaining of a heartbeat in flight": "NodeToControllerChannelManager, not the driver, ends requests",
     "broker.failures": "in the supported releases, BrokerLifecycleManager does not count failures",
     "broker.epoch, remaining of a stopped broker": "there is no process",
     "controller.without, overloaded": "times of the driver",
     "budget": "the model's remaining budget, which has no equivalent in Kafka",
     "ghost_clean, ghost_new": "are only the model's",
 }
-LIMITS: tuple[str, ...] = ("The broker leads no partition, so its controlled shutdown needs one heartbeat.",)
+LIMITS: tuple[str, ...] = ("The broker leads no partition, so its controlled shutdown needs only one heartbeat.",)
 AS_BUILT = (
     *("expired_heartbeats_count", "fenced_sessions", "activation_opens_sessions", "amendment_opens_epoch"),
     "longest_backoff",

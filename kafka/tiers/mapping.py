@@ -28,7 +28,7 @@ NOT_COMPARED: dict[str, str] = {
 LIMITS: tuple[str, ...] = (
     "The driver computes the leader's high watermark and where logs diverge, as Partition and the fetcher thread do.",
     "In the model, copies of an epoch that start at the same offset are merged: one finished and one unfinished copy.",
-    "A rebuilt follower gets its epochs from the leader instead of the tier's index.",
+    "A rebuilt follower gets its epochs from the leader, not from the tier's index.",
 )
 AS_DRIVEN = {"segment": 1, "failures": 0, "moves": 0, "late_copies": 0}
 AS_BUILT = tuple(name for name, item in MACHINE.constants.declared().items() if isinstance(item.default, bool))

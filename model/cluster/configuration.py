@@ -13,7 +13,7 @@ from fencepost.model.language import NONE, action, require
 
 @action()
 def operator_raises_min_isr(s: State, c: C) -> None:
-    """An operator raises min.insync.replicas by one, at most to the number of brokers."""
+    """An operator raises min.insync.replicas by one, up to the number of brokers."""
     require(s.budget.raises > 0, bound=C.raises)
     require(has_room(s, c), bound=C.metadata_lag)
     require(c.min_isr + newest(s).raised < c.brokers)
@@ -47,7 +47,7 @@ def change_min_isr(s: State, c: C, by: int) -> None:
     """Write a new min ISR and a ClearElrRecord, which removes replicas that were eligible under the old value.
 
     ReplicationControlManager.removeTopicElrs. A ClearElrRecord also clears the last known leader. Only partitions with
-    an ELR or a last known leader are changed, and get a new partition epoch. If the candidates of a partition without a
+    an ELR or a last known leader change; they get a new partition epoch. If the candidates of a partition without a
     leader are cleared, the partition never gets a leader again (HYP-12).
     """
     has_something = s.elr != 0 or s.last_known_leader != NONE

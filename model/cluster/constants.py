@@ -39,7 +39,7 @@ class FencedAnswers(IntEnum):
     """A follower's reaction to a leader that reports a fenced epoch.
 
     TRUSTED: the follower stops fetching until the next epoch. CHECKED: it stops unless it has already entered a later
-    epoch. IGNORED: it continues. This is like CHECKED: no leader serves the follower before the next epoch.
+    epoch. IGNORED: it continues, with the same effect as CHECKED: no leader serves it before the next epoch.
     """
 
     IGNORED = 0
@@ -56,14 +56,14 @@ class Field(IntEnum):
 
 
 class EpochSource(IntEnum):
-    """The source from which the leader takes the broker epoch of a new ISR member."""
+    """The source of the broker epoch with which the leader proposes a new ISR member."""
 
     FETCH = 0
     CACHE = 1
 
 
 class Epochless(IntEnum):
-    """How a leader treats fetches without a broker epoch: accept, accept without proposing an ISR member, or reject."""
+    """How a leader treats fetches without a broker epoch: accept, accept without proposing the sender, or reject."""
 
     ACCEPTED = 0
     INELIGIBLE = 1
@@ -90,7 +90,7 @@ class Completion(IntEnum):
     """The replicas that must be in the ISR before a reassignment completes.
 
     ALL_TARGETS: all remaining replicas (KAFKA-15665). ADDED: only the added replicas (before KAFKA-15665).
-    ADDED_UNLESS_FEWER: as ADDED, but all remaining replicas if the number of replicas decreases (KAFKA-19975).
+    ADDED_UNLESS_FEWER: like ADDED, but all remaining replicas if the number of replicas decreases (KAFKA-19975).
     """
 
     ALL_TARGETS = 0
@@ -109,9 +109,9 @@ class Publishing(IntEnum):
 
 
 class Judging(IntEnum):
-    """The min ISR by which the controller decides which replicas enter the ELR.
+    """The min ISR that the controller uses to decide which replicas enter the ELR.
 
-    OWN: the controller's value. SMALLER: the smaller of that and the requesting leader's value. HEARTBEATS: the
+    OWN: the controller's value. SMALLER: the smaller of this value and the requesting leader's. HEARTBEATS: the
     smallest value that any broker may still use; heartbeats report which metadata a broker has applied.
     """
 
@@ -127,12 +127,12 @@ class C(Constants):
     brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the partition (except `spare` brokers)")
     max_records = capacity(1, low=0, high=4, room=2, meaning="total number of records that producers write")
     metadata_lag = capacity(
-        3, low=1, high=24, room=3, meaning="number of controller records by which a running broker may lag"
+        3, low=1, high=24, room=3, meaning="how many controller records a running broker may lag behind"
     )
     alter_partitions = capacity(2, low=1, high=6, room=2, meaning="AlterPartition messages in flight")
-    late_fetches = capacity(1, low=0, high=4, room=1, meaning="fetch requests in flight whose sender has stopped")
+    late_fetches = capacity(1, low=0, high=4, room=1, meaning="fetch requests in flight from senders that have stopped")
     late_answers = capacity(
-        0, low=0, high=2, meaning="fetch responses in flight from a leader epoch before the follower's"
+        0, low=0, high=2, meaning="fetch responses in flight from an earlier leader epoch than the follower's"
     )
     max_leader_epoch = bound(2, low=0, high=12, meaning="last leader epoch; the first is 0")
 
@@ -148,13 +148,13 @@ class C(Constants):
     directory_removals = bound(0, low=0, high=2, meaning="log directories that are removed from log.dirs (KIP-858)")
     disk_replacements = bound(0, low=0, high=2, meaning="disks that are replaced by empty disks while a broker is down")
     directories = bound(
-        0, low=0, high=5, meaning="how many of the first brokers have a log directory that may fail or be replaced"
+        0, low=0, high=5, meaning="brokers whose log directory may fail or be replaced (the lowest-numbered)"
     )
     deletions = bound(
-        0, low=0, high=4, fault=True, meaning="how many of the first records clients may delete (DeleteRecords)"
+        0, low=0, high=4, fault=True, meaning="offset up to which clients may delete records (DeleteRecords)"
     )
     expirations = bound(
-        0, low=0, high=4, fault=True, meaning="how many of the first records retention may delete on a replica"
+        0, low=0, high=4, fault=True, meaning="offset up to which retention may delete records on a replica"
     )
     resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are resent on another connection")
     reassignments = bound(0, low=0, high=4, meaning="times that an operator starts or replaces a reassignment")
@@ -162,12 +162,12 @@ class C(Constants):
     raises = bound(0, low=0, high=2, meaning="times that an operator raises min ISR by one")
     lowers = bound(0, low=0, high=2, meaning="times that an operator lowers min ISR by one")
     elr_disables = bound(0, low=0, high=1, meaning="with ELR: times that an operator turns the feature off")
-    early_starts = bound(0, low=0, high=2, meaning="times that a process follows before it is registered (HYP-15)")
-    movable = bound(0, low=0, high=5, meaning="how many of the first brokers may get or lose a replica by reassignment")
+    early_starts = bound(0, low=0, high=2, meaning="times that a process follows a leader while unregistered (HYP-15)")
+    movable = bound(0, low=0, high=5, meaning="brokers that may gain or lose a replica (the lowest-numbered)")
     least_replicas = bound(
         0, low=0, high=5, meaning="minimum number of replicas after a reassignment (always at least one)"
     )
-    spare = bound(0, low=0, high=4, meaning="how many of the last movable brokers start without a replica")
+    spare = bound(0, low=0, high=4, meaning="movable brokers that start without a replica (the highest-numbered)")
 
     # initial state
     initial_leader = bound(0, low=0, high=4, meaning="initial leader; broker 0 is the preferred leader")
@@ -177,13 +177,12 @@ class C(Constants):
     min_isr = bound(1, low=1, high=5, meaning="min.insync.replicas")
 
     # faults
-    loss = choice(Loss.OUTSIDE_ISR, meaning="brokers whose crash may lose records: none, outside-isr, any")
+    loss = choice(Loss.OUTSIDE_ISR, meaning="brokers that may lose records in a crash: none, outside-isr, any")
     partial_loss = switch(default=False, meaning="a crash may lose any suffix of a log, not only the whole log")
     restart_high_watermark = choice(Checkpoint.LAST, meaning="high watermark after a restart: last, any, log-start")
 
     log_start_flushed = switch(
-        default=True,
-        meaning="a new log start is checkpointed at once, although Kafka checkpoints log starts once a minute",
+        default=True, meaning="a new log start is checkpointed immediately (Kafka does this once a minute)"
     )
 
     # follower and leader logs
@@ -195,7 +194,7 @@ class C(Constants):
         default=True, meaning="leaders refuse fetches with an older broker epoch (KAFKA-15221)"
     )
     fenced_epoch_check = switch(
-        default=False, meaning="leaders compare fetches with the broker epochs of fenced brokers too (HYP-9)"
+        default=False, meaning="leaders check fetches against the broker epochs of fenced brokers too (HYP-9)"
     )
     fetch_carries_broker_epoch = switch(default=True, meaning="fetches contain the broker epoch (KIP-903, Fetch v15)")
     epochless_fetches = choice(
@@ -238,7 +237,7 @@ class C(Constants):
     )
 
     # leader
-    maximal_isr = switch(default=True, meaning="proposed members count for the high watermark (KIP-497)")
+    maximal_isr = switch(default=True, meaning="the high watermark also waits for proposed ISR members (KIP-497)")
     rollback_on = choice(
         Rollback.INELIGIBLE, meaning="a leader reverts an ISR change on: ineligible, any-error, timeout, never"
     )
@@ -252,7 +251,7 @@ class C(Constants):
         default=True, meaning="the leader adds no broker that its metadata cache shows as fenced (KIP-841)"
     )
     leader_broker_epoch_check = switch(
-        default=True, meaning="the leader compares broker epochs with its metadata cache (KIP-903)"
+        default=True, meaning="the leader checks broker epochs against its metadata cache (KIP-903)"
     )
     broker_epoch_from = choice(EpochSource.FETCH, meaning="broker epochs of ISR members are taken from: fetch, cache")
     atomic_expansion = switch(
@@ -260,7 +259,7 @@ class C(Constants):
     )
     one_request_in_flight = switch(default=True, meaning="a leader has only one AlterPartition in flight (KAFKA-12686)")
     high_watermark_needs_min_isr = switch(
-        default=True, meaning="the high watermark does not move while the ISR is below min ISR (KAFKA-15583)"
+        default=True, meaning="the high watermark does not move while the ISR is smaller than min ISR (KAFKA-15583)"
     )
     high_watermark_only_rises = switch(default=True, meaning="a leader never lowers its high watermark")
     waits_for_joining = switch(
@@ -293,7 +292,7 @@ class C(Constants):
         default=False, meaning="the response to an ISR change contains the controller's min ISR (HYP-11)"
     )
     metadata_in_shutdown = switch(
-        default=True, meaning="a broker that is shutting down applies metadata (KAFKA-13858, KAFKA-14296)"
+        default=True, meaning="a broker that is shutting down still applies metadata (KAFKA-13858, KAFKA-14296)"
     )
     acknowledge_after_leadership = switch(
         default=False, meaning="an increase of a follower's high watermark completes pending writes (KAFKA-20634)"
@@ -357,8 +356,7 @@ class C(Constants):
         default=False, meaning="with ELR: a replica whose directory has failed is not eligible (HYP-16)"
     )
     fewer_directories_are_unclean = switch(
-        default=False,
-        meaning="with ELR: a registration that lacks a previously registered directory is unclean (HYP-16)",
+        default=False, meaning="with ELR: a registration that lacks a directory of the previous one is unclean (HYP-16)"
     )
     failed_directories_are_reported = switch(
         default=True, meaning="heartbeats report log directories that have failed (KAFKA-19289)"
@@ -371,7 +369,7 @@ class C(Constants):
     )
     directory_check = switch(default=True, meaning="only a replica whose directory is online is elected (KIP-858)")
     last_known_leader = switch(
-        default=True, meaning="with ELR: the last known leader is elected if both ISR and ELR are empty"
+        default=True, meaning="with ELR: the last known leader is elected if the ISR and the ELR are both empty"
     )
     last_known_leader_check = switch(
         default=True, meaning="the last known leader is elected only if it is active (KAFKA-19522)"
@@ -383,9 +381,9 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.min_isr > c.brokers:
-        return f"min_isr={c.min_isr} is more than brokers={c.brokers}; min ISR cannot exceed the number of replicas."
+        return f"min_isr={c.min_isr} is more than brokers={c.brokers}, but min ISR cannot exceed that."
     if c.initial_leader >= c.brokers:
         return f"initial_leader={c.initial_leader} is not a broker: brokers are numbered 0 to {c.brokers - 1}."
     if c.late_answers > 0 and c.truncation != Truncation.FETCH:
@@ -393,23 +391,23 @@ def refuse(c: C) -> str | None:
     if c.records_read_late and c.crashes + c.clean_stops > 0:
         return "records_read_late=on assumes one process per broker: write crashes=0 and clean_stops=0."
     if c.movable > c.brokers:
-        return f"movable={c.movable} is more than brokers={c.brokers}: write at most that many."
+        return f"movable={c.movable} is more than brokers={c.brokers}: write movable={c.brokers} or less."
     if c.reassignments > 0 and c.movable == 0:
         return f"reassignments={c.reassignments} has no effect with movable=0: write movable={c.brokers} or less."
     if c.cancels > 0 and c.reassignments == 0:
         return f"cancels={c.cancels} has no effect with reassignments=0: write reassignments=1 or more."
     if c.directories > c.brokers:
-        return f"directories={c.directories} is more than brokers={c.brokers}: write at most that many."
+        return f"directories={c.directories} is more than brokers={c.brokers}: write directories={c.brokers} or less."
     if c.directories == 0 and c.directory_failures + c.directory_removals + c.disk_replacements > 0:
         return f"no directory can fail or be replaced with directories=0: write directories={c.brokers}, or fewer."
     if c.deletions + c.expirations > 0 and c.truncation != Truncation.FETCH:
         return "log starts above 0 need fetch responses with a truncation offset: write truncation=fetch."
     if c.spare > c.movable:
         return (
-            f"spare={c.spare} is more than movable={c.movable}; spare brokers must be movable: write movable={c.spare}."
+            f"spare={c.spare} exceeds movable={c.movable}, but spare brokers must be movable: write movable={c.spare}."
         )
     if c.least_replicas > c.brokers:
-        return f"least_replicas={c.least_replicas} is more than brokers={c.brokers}: write at most that many."
+        return f"least_replicas={c.least_replicas} exceeds brokers={c.brokers}: write {c.brokers} or less."
     if c.answers_carry_min_isr and c.publishing != Publishing.TOGETHER:
         return "answers_carry_min_isr=on gives each partition its own min ISR: write publishing=together."
     if c.movable - c.spare <= c.initial_leader < c.movable:

@@ -36,12 +36,12 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def has_room(s: State, c: C) -> bool:
-    """Return whether the window of images has room for another image."""
+    """Return whether there is room for another image in the window."""
     return s.newest < c.metadata_lag
 
 
 def leader_without(s: State, c: C, broker: int) -> int:
-    """Return the leader that results when this broker leaves the ISR."""
+    """Return the leader after this broker has left the ISR."""
     image = newest(s)
     isr = bits.without(image.isr, broker)
     if isr == image.isr:
@@ -50,7 +50,7 @@ def leader_without(s: State, c: C, broker: int) -> int:
 
 
 def epoch_without(s: State, c: C, broker: int, leader: int) -> int:
-    """Return the leader epoch that results when this broker leaves the ISR and `leader` leads."""
+    """Return the leader epoch after this broker has left the ISR and `leader` leads."""
     image = newest(s)
     isr = bits.without(image.isr, broker)
     return image.leader_epoch if isr == image.isr else epoch_for(s, c, isr, leader)
@@ -131,7 +131,7 @@ def controller_begins_shutdown(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def controller_elects_preferred(s: State, c: C, broker: int) -> None:
-    """The controller moves leadership to the preferred replica; the ISR is unchanged.
+    """The controller moves the leadership to the preferred replica; the ISR does not change.
 
     ReplicationControlManager.maybeTriggerLeaderChangeForPartitionsWithoutPreferredLeader. The preferred replica is the
     first in the replica list, which an operator can reorder by a reassignment.
@@ -186,8 +186,8 @@ def is_sent_again(s: State, m: AlterPartition) -> bool:
 def is_eligible(s: State, c: C, m: AlterPartition) -> bool:
     """Return whether all proposed members may be in the ISR (ReplicationControlManager.ineligibleReplicasForIsr).
 
-    KIP-841 (version 2): members are neither fenced nor shutting down. KIP-903 (version 3): members are registered with
-    the broker epochs in the request; NONE disables this check. Kafka does not check members' directories (HYP-18).
+    KIP-841 (version 2): members must be neither fenced nor shutting down. KIP-903 (version 3): members must have the
+    broker epochs that the request names; NONE disables this check. Kafka does not check members' directories (HYP-18).
     """
     image = newest(s)
     return (
@@ -206,12 +206,12 @@ def is_eligible(s: State, c: C, m: AlterPartition) -> bool:
 
 @action(m=InFlight("alter_partitions"))
 def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> None:
-    """The controller commits the ISR that the leader requests, if every epoch is current and every member eligible.
+    """The controller commits the ISR that the leader requests, if every epoch is current and every member is eligible.
 
     The checks of ReplicationControlManager.alterPartition, in order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
     INVALID_REQUEST, INVALID_UPDATE_VERSION, INELIGIBLE_REPLICA. If the change completes a reassignment that removes the
-    sender, the response is the error NEW_LEADER_ELECTED, although the change is made. The model does not send responses
-    with a new leader epoch, which the leader ignores (Partition.handleAlterPartitionUpdate). With `answers_are_lost`,
+    sender, the response is the error NEW_LEADER_ELECTED, although the change is made. The model omits responses with a
+    new leader epoch, because the leader ignores them (Partition.handleAlterPartitionUpdate). With `answers_are_lost`,
     the response to a resent request goes to the connection that the sender has closed.
     """
     image = newest(s)

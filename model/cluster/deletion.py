@@ -2,7 +2,7 @@
 
 Records are deleted by clients (DeleteRecords, KIP-107), by each replica's retention, and by followers that adopt the
 leader's log start. Modelled on Partition.deleteRecordsOnLeader, UnifiedLog.maybeIncrementLogStartOffset,
-LogManager.checkpointLogStartOffsets and AbstractFetcherThread.fetchOffsetAndTruncate. Tiers are in
+LogManager.checkpointLogStartOffsets and AbstractFetcherThread.fetchOffsetAndTruncate. Tiers are modelled in
 `model/tiers`; compaction is not modelled.
 """
 
@@ -28,9 +28,9 @@ def may_delete(c: C, r: Replica, offset: int) -> bool:
 
 @action(leader=Broker, offset=Offset)
 def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
-    """A client deletes the records below an offset at a leader, which may be deposed.
+    """A client deletes the records below an offset at a leader, which may have been deposed already.
 
-    Partition.deleteRecordsOnLeader deletes records at most up to the high watermark. The files keep the records until a
+    Partition.deleteRecordsOnLeader never deletes records above the high watermark. The files keep the records until a
     whole segment is deleted. The client gets its response once all live replicas have deleted the records.
     """
     r = s.replica[leader]
@@ -60,7 +60,7 @@ def broker_expires_records(s: State, c: C, broker: int, offset: int) -> None:
 
 
 def write_log_start(r: Replica) -> None:
-    """Write the log start to the checkpoint. A log start that is the beginning of the first file is not written."""
+    """Write the log start to the checkpoint, or 0 if it is where the first file starts."""
     r.checkpoint = r.start if r.start > log.first_in_files(r) else 0
 
 
@@ -77,7 +77,7 @@ def broker_writes_log_start(s: State, c: C, broker: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def follower_is_out_of_range(s: State, c: C, leader: int, follower: int) -> None:
-    """A follower whose fetch offset is outside its leader's log requests the leader's log start and log end.
+    """A follower whose fetch offset is outside its leader's log asks for the leader's log start and log end.
 
     AbstractFetcherThread.fetchOffsetAndTruncate: if the follower's log ends above the leader's, the follower truncates
     to the leader's end. If the follower's log ends below the leader's log start, the follower drops all records and

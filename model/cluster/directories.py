@@ -3,7 +3,7 @@
 A broker's replica is in one of two directories. The other directory contains the metadata log; if it fails, the broker
 stops. This covers brokers with a single directory too: the disk is replaced while the broker is down. Modelled on
 ReplicaManager.handleLogDirFailure, LogManager, AssignmentsManager, and handleDirectoriesOffline and
-handleAssignReplicasToDirs of ReplicationControlManager. Moves between directories are in `model/moves`.
+handleAssignReplicasToDirs of ReplicationControlManager. Moves between directories are modelled in `model/moves`.
 """
 
 from fencepost.model.cluster import log
@@ -53,7 +53,7 @@ def log_directory_fails(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def log_directory_returns(s: State, c: C, broker: int) -> None:
-    """A failed directory works again before its broker starts: its files are intact but show no clean shutdown."""
+    """A failed directory works again before its broker starts: its files are intact, but show no clean shutdown."""
     r = s.replica[broker]
     require(not has_process(s, broker))
     require(r.offline != 0)
@@ -90,7 +90,7 @@ def log_directory_is_taken_out(s: State, c: C, broker: int) -> None:
 
 
 def leave_directory(s: State, broker: int) -> None:
-    """Replace the broker's log by an empty log in a directory that the controller does not know yet.
+    """Replace the broker's log with an empty log in a directory that the controller does not know yet.
 
     If the controller already knows that the directory has failed, the broker is no longer registered with it.
     """
@@ -103,7 +103,7 @@ def leave_directory(s: State, broker: int) -> None:
 
 @action(broker=Broker)
 def controller_marks_directory_offline(s: State, c: C, broker: int) -> None:
-    """A heartbeat reports a failed directory: the controller removes the replica from ISR and leadership.
+    """A heartbeat reports a failed directory: the controller removes the replica from the ISR and from leadership.
 
     ReplicationControlManager.handleDirectoriesOffline: the broker is treated as fenced, so its replica may stay in the
     ELR (HYP-16). The broker is then registered without the directory. If the failure handler itself fails, the

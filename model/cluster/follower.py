@@ -17,9 +17,9 @@ def forget_answer(r: Replica) -> None:
 
 
 def complete_writes(s: State, r: Replica) -> None:
-    """Acknowledge a former leader's write once the high watermark passes the write's offset (KAFKA-20634).
+    """Acknowledge a former leader's write once the high watermark passes the write's offset.
 
-    KAFKA-20634 is unsafe: the record may have been truncated in the meantime and replaced by another record.
+    This is unsafe (KAFKA-20634): the record may have been truncated in the meantime and replaced by another record.
     """
     for offset in range(r.high_watermark):
         if r.waiting[offset] != 0:
@@ -36,7 +36,7 @@ def is_skipped(s: State, c: C, follower: int, epoch: int) -> bool:
 
 
 def append_records(s: State, c: C, follower: int) -> None:
-    """Append the response's record, then adopt the response's high watermark (at most the log end) and log start."""
+    """Append the response's record, then adopt the response's high watermark (up to the log end) and log start."""
     r = s.replica[follower]
     record, epoch, high_watermark, start = r.answer.record, r.answer.epoch, r.answer.high_watermark, r.answer.start
     if record != 0 and not is_skipped(s, c, follower, epoch):
@@ -121,7 +121,7 @@ def is_taken(s: State, c: C, m: LateAnswer) -> bool:
 
 @action(m=InFlight("late_answers"))
 def follower_takes_late_answer(s: State, c: C, m: LateAnswer) -> None:
-    """A follower accepts a response from an earlier leader epoch, because the leader and the log end are the same.
+    """A follower accepts a response from an earlier leader epoch, because the leader and the log end have not changed.
     Until KAFKA-18991, only the leader and the log end were compared. The leader's log may have changed after the
     response was sent.
     """

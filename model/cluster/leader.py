@@ -44,7 +44,7 @@ def start_epoch(r: Replica, c: C, leader: int) -> None:
 
 
 def forget_leadership(r: Replica) -> None:
-    """Clear the state that only a leader has, except pending writes."""
+    """Clear the state that only leaders have, except pending writes."""
     forget_followers(r)
     r.isr = 0
     r.partition_epoch = 0
@@ -71,7 +71,7 @@ def maximal_isr(c: C, r: Replica) -> int:
 def waits_for(s: State, c: C, leader: int, follower: int) -> bool:
     """Return whether the high watermark waits for this follower outside the ISR (shouldWaitForReplicaToJoinIsr).
 
-    The high watermark waits for a follower that was caught up within the lag time and may join the ISR.
+    It waits for a follower that was caught up within the lag time and may join the ISR.
     """
     r = s.replica[leader]
     known = r.follower[follower]
@@ -135,7 +135,7 @@ def observe_low_watermark(s: State, c: C, leader: int) -> None:
 
 
 def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int) -> bool:
-    """Return whether the leader's cache knows a later broker epoch of the follower (Replica.updateFetchStateOrThrow).
+    """Return whether the leader's cache has a later broker epoch for the follower (Replica.updateFetchStateOrThrow).
 
     Kafka does not compare the epochs of fenced followers (KRaftMetadataCache.getAliveBrokerEpoch). A fetch without a
     broker epoch is never stale (HYP-15).
@@ -186,7 +186,7 @@ def may_request(s: State, c: C, leader: int) -> bool:
 
 
 def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int, start: int) -> bool:
-    """Return whether a fetch lets the leader propose the follower for the ISR (Partition.needsExpandIsr)."""
+    """Return whether the leader may propose the follower for the ISR after this fetch (Partition.needsExpandIsr)."""
     r = s.replica[leader]
     return (
         may_request(s, c, leader)
@@ -198,7 +198,7 @@ def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoc
 
 
 def request(s: State, c: C, leader: int, isr: int) -> None:
-    """Send an AlterPartition request, and count the proposed members immediately (Partition.submitAlterPartition).
+    """Send an AlterPartition request, and treat the proposed members as in the ISR (Partition.submitAlterPartition).
 
     The request contains the leader's broker epoch, and the broker epoch of each other member's last fetch (or NONE).
     """
@@ -248,7 +248,7 @@ def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_ep
 
 
 def fetch_epoch(s: State, c: C, follower: int) -> int:
-    """Return the broker epoch in a fetch, which is NONE before Fetch version 15 or the sender's registration."""
+    """Return the broker epoch in a fetch, which is NONE before Fetch version 15 and before the sender is registered."""
     return newest(s).broker_epoch[follower] if c.fetch_carries_broker_epoch and s.replica[follower].early == 0 else NONE
 
 
@@ -282,7 +282,7 @@ def is_out_of_range(s: State, leader: int, follower: int) -> bool:
 
 def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_watermark: int) -> bool:
     """Return whether a follower may lack the leader's high watermark, and therefore gets a response without records.
-    Brokers ignore the field HighWatermark (KIP-1166), so a follower gets every change of the high watermark with its
+    Brokers ignore the HighWatermark field (KIP-1166), so a follower gets every change of the high watermark with its
     next fetch. If brokers use the field, as the quorum does, a response is sent only for a higher high watermark, and
     never if the field is absent.
     """
@@ -408,9 +408,9 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker)
 def leader_requests_expansion(s: State, c: C, leader: int) -> None:
-    """A leader reads the broker epoch of a follower whose log end it has checked, and requests to add the follower.
-    Before KAFKA-15221, a later fetch could change the follower's state between the check and the reading of the epoch.
-    If the broker epoch does not match, the leader sends no request.
+    """A leader that has checked a follower's log end reads its broker epoch, and requests to add the follower. Before
+    KAFKA-15221, another fetch could change the follower's state after the check and before the epoch was read. If the
+    broker epoch does not match, the leader sends no request.
     """
     r = s.replica[leader]
     require(leads(s, leader))
@@ -429,7 +429,7 @@ def leader_requests_expansion(s: State, c: C, leader: int) -> None:
 def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
     """The lag time has passed since a follower was last caught up with the leader (replica.lag.time.max.ms).
 
-    When the lag time has passed, the leader does not try to advance the high watermark.
+    The leader does not try to advance the high watermark at this time.
     """
     r = s.replica[leader]
     require(s.budget.lags > 0, bound=C.lags)
@@ -441,7 +441,7 @@ def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, members=Brokers)
 def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
-    """A leader requests the removal of members that have lagged for too long.
+    """A leader requests to remove the members that have lagged for too long.
 
     Partition.maybeShrinkIsr. Until the response arrives, the members stay in the maximal ISR. A member whose log end
     equals the leader's is never out of sync.

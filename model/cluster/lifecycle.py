@@ -83,7 +83,7 @@ def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
 
 
 def is_known_to_leave(s: State, c: C, broker: int) -> bool:
-    """Return whether every active, running broker has applied the metadata of this broker's shutdown."""
+    """Return whether every active, running broker has applied the metadata about this broker's shutdown."""
     return all(
         bits.contains(local(s, other).stopping, broker)
         for other in range(c.brokers)
@@ -96,7 +96,7 @@ def broker_stops(s: State, c: C, broker: int) -> None:
     """A broker that leads no partition shuts down, and the controller fences it.
 
     BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW. A broker in controlled shutdown may stop once every
-    active broker has applied the metadata of the shutdown. A broker may stop immediately if it is fenced, or if it
+    active broker has applied the metadata about the shutdown. A broker may stop immediately if it is fenced, or if it
     leads no partition at its first shutdown request.
     """
     image = newest(s)

@@ -12,7 +12,7 @@ def append(r: Replica, record: int, epoch: int) -> None:
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Remove the records from `offset` on; lower the high watermark and log start to the new end (truncateTo)."""
+    """Remove the records from `offset` onward; lower the high watermark and log start to the new end (truncateTo)."""
     for dropped in range(offset, r.end):
         r.log[dropped].record = 0
         r.log[dropped].epoch = 0
@@ -83,7 +83,7 @@ def floor_epoch(r: Replica, epoch: int) -> int:
 
 
 def end_offset_epoch(r: Replica, leader_epoch: int, epoch: int) -> int:
-    """Return the epoch that a leader in `leader_epoch` names when asked for the end of `epoch`.
+    """Return the epoch that a leader in `leader_epoch` names if it is asked where `epoch` ends.
     LeaderEpochFileCache.endOffsetFor: the requested epoch, or the closest older epoch in the leader's log. The end of
     the returned epoch is `start_above(r, epoch)`.
     """

@@ -36,7 +36,7 @@ REPAIRS = (
         {"registration_leaves_isr": 0},
     ),
     Repair("HYP-3", "a leader ignores metadata with an equal partition epoch", {"equal_partition_epoch_overwrites": 0}),
-    Repair("HYP-9", "leaders compare fetches with the epochs of fenced brokers too", {"fenced_epoch_check": 1}),
+    Repair("HYP-9", "leaders check fetches against the epochs of fenced brokers too", {"fenced_epoch_check": 1}),
     Repair("HYP-10", "a broker whose replica is removed leaves the ELR", {"elr_within_replicas": 1}, {"elr": 1}),
     Repair(
         "HYP-11",
@@ -106,12 +106,14 @@ SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR, "assignment_kee
 """Since KAFKA-19975, a reassignment waits for previous replicas only if it reduces the number of replicas."""
 UNMATCHED = {"answers_match_epoch": 0, "later_epochs_skipped": 0}
 """Before 3.9.1 and 4.0.1, a follower matches fetch responses by offset alone, and appends records of later epochs."""
-LACKING = "but followers can lose committed records, because KAFKA-18991 and KAFKA-18723 are not fixed (sources)"
+LACKING = (
+    "but followers can lose committed records, because KAFKA-18991 and KAFKA-18723 are not fixed (from its sources)"
+)
 VERSIONS = (
     Version(
         "kafka-3.5",
-        "KIP-903 is included, but its races are not fixed; ISR shrinks start leader epochs; the high watermark "
-        "ignores min ISR and waits for replicas that were recently caught up (3.5.2, reassignment: sources)",
+        "KIP-903 is included, but its races are not fixed; shrinking the ISR starts a leader epoch; the high watermark "
+        "ignores min ISR and waits for recently caught-up replicas (3.5.2; reassignment: from its sources)",
         {
             "fetch_broker_epoch_check": 0,
             "atomic_expansion": 0,
@@ -126,42 +128,42 @@ VERSIONS = (
     Version(
         "kafka-3.7",
         "the race between a restarted follower's fetches is fixed, and the high watermark does not advance below min "
-        "ISR (3.7.2, reassignment: sources)",
+        "ISR (3.7.2; reassignment: from its sources)",
         {**UNMATCHED, **BEFORE_3_8, **ALL},
     ),
     Version(
         "kafka-3.9",
         "the last release line before 4.0: a reassignment completes only once every remaining replica is in the ISR "
-        "(3.9.2: sources)",
+        "(from the sources of 3.9.2)",
         {**BEFORE_4, **ALL},
         (Version("kafka-3.9.0", f"as kafka-3.9, {LACKING}", UNMATCHED),),
     ),
     Version(
         "kafka-4.0",
         "a registration removes its broker from the ISR; eligible leader replicas are available but off by default, "
-        "and if they are on, the last known leader is elected even if it is not active (4.0.2: sources)",
+        "and if they are on, the last known leader is elected even if it is not active (from the sources of 4.0.2)",
         {"elr": 0, "last_known_leader_check": 0, **ALL},
         (Version("kafka-4.0.0", f"as kafka-4.0, {LACKING}", UNMATCHED),),
     ),
     Version(
         "kafka-4.1",
         "eligible leader replicas are on for new clusters; the previous broker epoch distinguishes clean from "
-        "unclean shutdowns (4.1.2: sources)",
+        "unclean shutdowns (from the sources of 4.1.2)",
         ELR,
     ),
-    Version("kafka-4.2", "the modelled rules are those of kafka-4.1 (4.2.1: sources)", ELR),
+    Version("kafka-4.2", "the modelled rules are those of kafka-4.1 (from the sources of 4.2.1)", ELR),
     Version(
         "kafka-4.3",
         "a reassignment completes once the added replicas are in the ISR, unless the number of replicas decreases "
-        "(KAFKA-19975; 4.3.1: sources)",
+        "(KAFKA-19975; from the sources of 4.3.1)",
         SINCE_4_3,
     ),
-    Version("kafka-4.4", "the modelled rules are those of kafka-4.3 (4.4.0: classes)", SINCE_4_3),
+    Version("kafka-4.4", "the modelled rules are those of kafka-4.3 (checked with the classes of 4.4.0)", SINCE_4_3),
 )
 
 
 def notes(c: C) -> tuple[str, ...]:
-    """Return a note for each setting that reproduces a suspected bug in Kafka's code, and the setting that fixes it."""
+    """Return notes on settings that reproduce suspected bugs in Kafka's code, and on the settings that fix them."""
     found = []
     if c.equal_partition_epoch_overwrites:
         found.append(

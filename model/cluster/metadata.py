@@ -67,7 +67,7 @@ def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
 def apply_image(s: State, c: C, broker: int, index: int) -> None:
     """Make the broker lead, or follow the leader, as an image requires (ReplicaManager.applyDelta).
 
-    A broker that has lost its replica deletes the log; a broker with a new replica starts with an empty log and the
+    A broker whose replica was removed deletes the log; a broker with a new replica starts with an empty log and the
     image's min ISR (LogManager.getOrCreateLog). Only two images are compared: a broker whose replica was removed and
     added again in between does not notice this (TopicDelta.localChanges).
     """
@@ -108,7 +108,7 @@ def start_from(s: State, c: C, broker: int) -> None:
 
 
 def go_on_from(s: State, c: C, broker: int) -> None:
-    """Apply all metadata up to the registration of a process that already runs. A registered process can lead."""
+    """Apply all metadata up to the registration of a process that is already running. A registered process can lead."""
     r = s.replica[broker]
     apply_image(s, c, broker, s.newest)
     r.raised = newest(s).raised
@@ -181,7 +181,7 @@ def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
 
 
 def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
-    """Make the broker a follower, or let it wait for a leader, as the image requires (Partition.makeFollower). Pending
+    """Make the broker a follower, or make it wait for a leader, as the image requires (Partition.makeFollower). Pending
     writes fail. In a new leader epoch, a follower fetches again from its log end and accepts no earlier responses
     (KAFKA-7786). Since IBP 2.7, a follower truncates only if the leader reports that the logs diverge, not immediately.
     """

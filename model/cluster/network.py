@@ -1,6 +1,6 @@
-"""Messages in flight: those whose sender has stopped or changed its epoch, and those without effect. Messages are
+"""Messages in flight: those whose sender has stopped or changed its epoch, and those that have no effect. Messages are
 reordered only between connections, because a follower has one fetch in flight. A lost message is never handled.
-Messages and images without effect are removed.
+Messages and images that have no effect are removed.
 """
 
 from fencepost.model.cluster import log
@@ -81,7 +81,7 @@ def leave_answer_behind(s: State, c: C, broker: int) -> None:
 
 @action(follower=Broker)
 def log_changes_under_answer(s: State, c: C, follower: int) -> None:
-    """A response's record is read when the response is sent. In the meantime, the log was truncated and extended.
+    """A response's record is read when the response is sent. By then, the log has been truncated and extended.
 
     A response refers to a region of a file (FileRecords.writeTo). The leader that sent the response may already be a
     follower (KAFKA-18723). If the file has become shorter, the connection is closed. In the model, all records have the
@@ -180,7 +180,7 @@ def is_moot(s: State, c: C, m: AlterPartition) -> bool:
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
-    """Return whether a broker that leads in neither image acts the same under both. Without a replica, it does."""
+    """Return whether a broker that leads in neither image acts the same under both (always true without a replica)."""
     one, other = s.image[index], s.image[later]
     if one.raised != other.raised:
         return False
@@ -196,11 +196,11 @@ def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
 def normalize(s: State, c: C) -> None:
     """Remove differences that cannot be observed.
 
-    From an image, a broker that does not lead uses only leader, leader epoch, min ISR, and whether it has a replica.
-    Therefore, a broker that does not lead is treated as having applied all images that agree with its own in these
-    fields. Requests that the controller must reject are rejected immediately. Rejections without effect, responses that
-    no leader awaits and late fetches that no leader will serve are dropped. Images older than those of all running
-    brokers are also dropped. Partition epochs are counted from the oldest remaining image.
+    A broker that does not lead uses only the leader, leader epoch and min ISR of an image, and whether it has a
+    replica. Therefore, a broker that does not lead is treated as having applied all images that agree with its own in
+    these fields. Requests that the controller must reject are rejected immediately. Rejections that have no effect,
+    responses that no leader awaits and late fetches that no leader will serve are dropped. Images older than those of
+    all running brokers are also dropped. Partition epochs are counted from the oldest remaining image.
     """
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):
@@ -221,7 +221,7 @@ def normalize(s: State, c: C) -> None:
 
 
 def drop_moot_messages(s: State, c: C) -> None:
-    """Reject requests that cannot succeed, and remove messages without effect."""
+    """Reject requests that cannot succeed, and remove messages that have no effect."""
     for m in s.alter_partitions:
         if m.status == Status.SENT and is_refused(s, c, m):
             m.status = Status.REFUSED

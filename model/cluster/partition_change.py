@@ -1,4 +1,4 @@
-"""The controller's change of a partition, which keeps replicas, ISR, ELR and leader consistent.
+"""The controller's changes to a partition, which keep its replicas, ISR, ELR and leader consistent.
 
 Modelled on PartitionChangeBuilder and PartitionReassignmentReplicas. A request for a change contains an ISR and, if an
 operator moves replicas, new replicas. The result is written to the log as one image.
@@ -103,7 +103,7 @@ def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
 
 
 def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, removing: int) -> int:
-    """Return the leader after a change to this ISR and ELR, or NONE (PartitionChangeBuilder.electAnyLeader).
+    """Return the leader once the ISR and ELR have these values, or NONE (PartitionChangeBuilder.electAnyLeader).
 
     The leader is the result of `cleanly_elected` or, if that is NONE and unclean elections are allowed, the first
     acceptable replica.
@@ -113,10 +113,10 @@ def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, r
 
 
 def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, removing: int) -> int:
-    """Return the leader without unclean elections (PartitionChangeBuilder.Election.ONLINE).
+    """Return the leader if there is no unclean election (PartitionChangeBuilder.Election.ONLINE).
 
-    The current leader stays if it is acceptable. Otherwise the first acceptable ISR member is elected, or the first
-    acceptable ELR member if the ISR is empty, or the last known leader. Kafka does not check whether ELR is on, so
+    The current leader stays if it is acceptable. Otherwise, the first acceptable ISR member is elected, or the first
+    acceptable ELR member if the ISR is empty, or else the last known leader. Kafka does not check whether ELR is on, so
     remaining ELR members may be elected after ELR was turned off (HYP-14).
     """
     able = acceptable & ~missing
@@ -154,7 +154,7 @@ def epoch_after(s: State, c: C, isr: int, leader: int, missing: int) -> int:
 
 
 def append_image(s: State) -> None:
-    """Append a copy of the controller's state to its log; the caller modifies the copy."""
+    """Append a copy of the controller's state to its log, for the caller to modify."""
     s.image[s.newest + 1] = s.image[s.newest]
     s.newest += 1
 
@@ -162,11 +162,11 @@ def append_image(s: State) -> None:
 def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: int, adding: int, removing: int) -> None:
     """Write a changed partition into the newest image (PartitionChangeBuilder.build).
 
-    A leader from outside the ISR becomes the whole ISR, and the ELR is emptied unless the leader was elected from it. A
-    leader in both the ISR and an ELR that remained when ELR was turned off also becomes the whole ISR. Without ELR, the
-    last member stays in the ISR. While there is no leader, the last leader is recorded. With HYP-12 fixed, the ELR is
-    empty if the elected leader alone satisfies min ISR. Once ELR is turned off, any change empties the ELR, and the
-    last known leader does not change.
+    A leader elected from outside the ISR becomes its only member, and the ELR is emptied unless the leader was elected
+    from the ELR. A leader in both the ISR and an ELR that remained when ELR was turned off also does.
+    Without ELR, the last member stays in the ISR. While there is no leader, the last leader is recorded. With HYP-12
+    fixed, the ELR is empty if the elected leader alone satisfies min ISR. Once ELR is turned off, any change empties
+    the ELR, and the last known leader does not change.
     """
     image = newest(s)
     is_new = leader not in (NONE, image.leader)
@@ -201,7 +201,7 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: i
 
 
 def change_isr(s: State, c: C, isr: int, elr: int, leader: int) -> None:
-    """Write the change to this ISR, with its consequences, and complete a reassignment if the new ISR allows it."""
+    """Change the ISR to this one, with all consequences, and complete a reassignment if the new ISR allows it."""
     done = completes(s, c, isr)
     missing = missing_after(s, c, isr)
     change_partition(
@@ -210,7 +210,7 @@ def change_isr(s: State, c: C, isr: int, elr: int, leader: int) -> None:
 
 
 def leader_after(s: State, c: C, isr: int, unclean: int, acceptable: int) -> int:
-    """Return the leader after a change that requests this ISR; the broker `unclean` may have lost records."""
+    """Return the leader after a change that requests this ISR. The broker `unclean` may have lost records."""
     missing = missing_after(s, c, isr)
     return elected(s, c, isr_after(s, c, isr), elr_after(s, c, isr, unclean), missing, acceptable, s.removing)
 

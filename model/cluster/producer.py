@@ -9,7 +9,7 @@ from fencepost.model.language import action, bits, require
 
 @action(leader=Broker)
 def leader_appends(s: State, c: C, leader: int) -> None:
-    """A leader, even a deposed one, appends the next record if its committed ISR is large enough.
+    """A leader, even a deposed one, appends the next record if the committed ISR that it knows is large enough.
     Partition.appendRecordsToLeader. The write is acknowledged when the high watermark passes its offset.
     """
     r = s.replica[leader]

@@ -24,14 +24,14 @@ from fencepost.model.language import action, bits, require
 
 @action(target=Movable)
 def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
-    """An operator moves replicas: of the movable brokers, those in `target` have a replica (kafka-reassign-partitions).
+    """An operator moves replicas: of the movable brokers, those in `target` will have one (kafka-reassign-partitions).
 
     ReplicationControlManager.changePartitionReassignment. Replicas to be removed stay until the reassignment completes,
-    and brokers that are not movable keep their replicas. A reassignment may replace another one. If there are no
-    replicas to add or remove, the earlier list then stays unchanged, because only non-empty lists are passed to the
-    builder. All changes that the ISR already allows are made immediately, without unclean elections. A broker that is
-    being added cannot be elected as a member of the ELR: the controller looks up a leader's directory among the
-    previous replicas, so the request fails (PartitionRegistration.directory).
+    and brokers that are not movable keep their replicas. A reassignment may replace another one. If it has no replicas
+    to add (or to remove), the earlier list of these stays, because only non-empty lists are passed to the builder. If
+    the ISR already allows a change, it is made immediately, without an unclean election. A broker that is being added
+    cannot be elected from the ELR: the controller looks up the leader's directory among the previous replicas, so the
+    request fails (PartitionRegistration.directory).
     """
     require(s.budget.reassignments > 0, bound=C.reassignments)
     image = newest(s)

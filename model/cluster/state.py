@@ -8,10 +8,10 @@ The model simplifies Kafka to keep states small:
   broker's epoch. Broker epochs count incarnations. The broker also starts in that step, with at most `early_starts`
   exceptions.
 * A follower always has a fetch in flight. The fetch's content follows from the follower's log and leader epoch, so only
-  responses and requests whose sender has crashed or stopped are stored. A fetch that is handled after its sender has
-  entered another epoch could as well have been handled before; at most `late_answers` responses to such fetches remain.
-* The leader epoch cache follows from the log and the leader epoch. The start of an epoch in which a former leader wrote
-  nothing is not covered; Kafka needs another round trip in this case.
+  responses and requests whose sender has crashed or stopped are stored. A fetch handled after its sender has entered
+  another epoch could equally have been handled before; at most `late_answers` responses to such fetches are kept.
+* The leader epoch cache follows from the log and the leader epoch. Epochs in which the leader wrote nothing have no
+  start here; in this case, Kafka needs another round trip.
 * A write is acknowledged in the step in which the high watermark passes it.
 """
 
@@ -101,7 +101,7 @@ RecordId = Annotated[int, Range(0, C.max_records)]
 """A record's number, counted from 1 in the order in which leaders append records; 0 means no record."""
 RecordIds = Annotated[int, BitSet(C.max_records + 1)]
 Raise = Annotated[int, Range(-1 * C.lowers, C.raises)]
-"""The difference between min ISR and its initial value, which is always 0 if operators do not change min ISR."""
+"""How far min ISR is above or below its initial value: always 0 if operators do not change min ISR."""
 
 Early = Annotated[int, Range(0, C.early_starts)]
 """1 if an unregistered process is running, otherwise 0; always 0 without `early_starts`."""
@@ -171,13 +171,13 @@ class Replica(Record):
     `epoch_start` is the log end at which the broker began to lead in its current leader epoch, or 0 for a follower. If
     the broker restarted in that epoch, records of the same epoch may precede `epoch_start`. `waiting[offset]` is the
     record whose write is acknowledged once the high watermark passes `offset`, or 0. `checked` contains the follower
-    whose log end suffices for the ISR, until the leader reads the broker epoch in a separate step (before KAFKA-15221).
-    `recent` contains followers that were caught up within the lag time, if the leader waits for them. `truncating` is
-    set until a follower has queried its truncation offset (before Fetch contained the last epoch). `raised` determines
-    the min ISR that the broker uses, which may come from an image other than the applied one. `early` is set while a
-    new, unregistered process runs; `life` then still describes the previous process. `offline` is set while the log's
-    directory has failed. Records below `start` are deleted, though the files may still contain them; `checkpoint` is
-    the last checkpointed log start.
+    that may join the ISR according to its log end, until the leader reads the broker epoch in a separate step (before
+    KAFKA-15221). `recent` contains followers that were caught up within the lag time, if the leader waits for them.
+    `truncating` is set until a follower has queried its truncation offset (before Fetch contained the last epoch).
+    `raised` gives the min ISR that the broker uses, which may come from an image other than the one that it has
+    applied. `early` is set while a new, unregistered process runs; `life` then still describes the previous process.
+    `offline` is set while the log's directory has failed. Records below `start` are deleted, though the files may still
+    contain them; `checkpoint` is the last checkpointed log start.
     """
 
     life: Life

@@ -1,8 +1,8 @@
 """Sizes, budgets and designs of fetching from followers.
 
-`design` selects the rules: those of KIP-392's older or newer revision, or those of Kafka's code (apache/kafka 1eb7644).
-The KIP's page mixes both revisions. For each difference between the designs, a constant selects the rule (by default,
-the design's rule).
+`design` selects the rules: the older or the newer revision of KIP-392, or Kafka's code (apache/kafka 1eb7644). The
+KIP's page mixes both revisions. Wherever the designs differ, a constant selects the rule (by default, the design's
+rule).
 """
 
 from enum import IntEnum
@@ -118,7 +118,7 @@ class C(Constants):
 
     # sizes
     replicas = capacity(3, low=2, high=4, room=3, meaning="replicas of the partition; replica 0 is its first leader")
-    records = capacity(3, low=1, high=5, room=3, meaning="highest offset that a log may reach")
+    records = capacity(3, low=1, high=5, room=3, meaning="highest offset that a log can reach")
     epochs = capacity(
         2, low=1, high=4, room=3, meaning="total number of leader epochs, one more than elections; the first epoch is 1"
     )
@@ -178,7 +178,7 @@ class C(Constants):
     earliest_from = choice(Earliest.DESIGN, meaning="`earliest` is the log start of: design, raised, next, leader")
 
     # replicas
-    tail_is_uncommitted = switch(default=False, meaning="case 1 includes a fetch at the high watermark itself (Q41)")
+    tail_is_uncommitted = switch(default=False, meaning="case 1 includes fetches at exactly the high watermark (Q41)")
     keeps_received = choice(
         Option.DESIGN, meaning="followers keep the last received high watermark even if it is above their log end"
     )
@@ -200,9 +200,9 @@ class C(Constants):
     )
     latest_is = choice(Latest.HIGH_WATERMARK, meaning="the latest offset is: high-watermark, log-end")
     epoch_end = choice(EpochEnd.DESIGN, meaning="epoch ends that consumers get: design, log-end, clamped, guarded")
-    valid_at_end = switch(default=True, meaning="a position at the end of the position's epoch is valid (Q49)")
+    valid_at_end = switch(default=True, meaning="a position at the end of its epoch is valid (Q49)")
     compares_epochs = switch(
-        default=False, meaning="a response with an older epoch means truncation, whatever the end offset"
+        default=False, meaning="a response with an older epoch means truncation, regardless of its end offset"
     )
     tells_epoch_before = switch(
         default=False,
@@ -217,11 +217,11 @@ class C(Constants):
 
     # observations
     asks_end_offsets = switch(default=False, meaning="clients request the latest offset, which must not decrease")
-    watched_case = bound(0, low=0, high=4, meaning="which of KIP-392's four cases is observed; 0 means none")
+    watched_case = bound(0, low=0, high=4, meaning="which of KIP-392's four cases is watched; 0 means none")
 
 
 def refuse(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.unclean_elections >= c.epochs:
         return f"unclean_elections={c.unclean_elections} is more than epochs={c.epochs} allows: raise epochs."
     if c.reaction == Reaction.CHECK_CASE_4 and errors(c) != Errors.BOUNDS:

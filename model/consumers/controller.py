@@ -26,7 +26,7 @@ def controller_elects_leader(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def controller_elects_uncleanly(s: State, c: C, leader: int) -> None:
-    """The controller elects a replica outside the ISR, which becomes the whole ISR (unclean.leader.election.enable)."""
+    """The controller elects a replica outside the ISR, now its only member (unclean.leader.election.enable)."""
     require(s.newest < c.epochs, bound=C.epochs)
     require(s.budget.unclean_elections > 0, bound=C.unclean_elections)
     require(s.replica[leader].is_up)

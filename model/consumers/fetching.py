@@ -39,7 +39,7 @@ def is_served(s: State, c: C) -> bool:
 
 
 def reply(s: State, c: C) -> int:
-    """Return the response to the consumer's next fetch, if it is served."""
+    """Return the response to the consumer's next fetch, if that fetch is served."""
     return reply_to(c, s.replica[target(s)], believes_to_lead(s, target(s)), s.consumer.position)
 
 
@@ -226,7 +226,7 @@ def has_old_metadata(s: State, c: C) -> bool:
 
 
 def known_isr(s: State, c: C) -> int:
-    """Return the ISR that a consumer adopts: the current one, or none if its selector does not use the ISR."""
+    """Return the ISR that a consumer adopts: the current one, or none if the leader chooses the replica."""
     return s.isr if selector(c) != Selector.LEADER else 0
 
 
@@ -237,10 +237,10 @@ def told_epoch(s: State, c: C, broker: int) -> int:
 
 @action(broker=Broker)
 def consumer_gets_metadata(s: State, c: C, broker: int) -> None:
-    """The consumer adopts leader, epoch and ISR from metadata. A new leader epoch ends the preference for a replica and
-    starts validation. Metadata with an older leader epoch is ignored. SubscriptionState.maybeValidatePosition: the
-    preference stays unless the leader or the epoch is new. According to KIP-392, the consumer's plugin chooses again
-    whenever metadata arrives.
+    """The consumer adopts the leader, epoch and ISR in the metadata. A new leader epoch ends the preference for a
+    replica and starts validation. Metadata with an older leader epoch is ignored.
+    SubscriptionState.maybeValidatePosition: the preference stays unless the leader or the epoch is new. According to
+    KIP-392, the consumer's plugin chooses again whenever metadata arrives.
     """
     consumer = s.consumer
     epoch = told_epoch(s, c, broker)

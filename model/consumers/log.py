@@ -9,7 +9,7 @@ def clamp(r: Replica, high_watermark: int) -> int:
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Remove the records from `offset` on. If the log start was higher, it becomes `offset` (truncateTo)."""
+    """Remove the records from `offset` onward. If the log start was higher, it becomes `offset` (truncateTo)."""
     for dropped in range(offset, r.end):
         r.log[dropped] = 0
     r.end = min(r.end, offset)
@@ -44,7 +44,7 @@ def last_epoch(r: Replica) -> int:
 
 
 def end_of_epoch(r: Replica, epoch: int) -> int:
-    """Return where the records up to `epoch` end, or the log start if all records have later epochs."""
+    """Return the end of the records up to `epoch`, or the log start if all records have later epochs."""
     end = r.end
     for offset in range(r.start, r.end):
         if end == r.end and r.log[offset] > epoch:

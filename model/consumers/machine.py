@@ -23,7 +23,7 @@ VERSIONS = (
     ),
     Version(
         "repaired",
-        "the newer revision with reliable epoch ends, consumers that compare epochs, and offsets that come with the "
+        "the newer revision with three fixes: reliable epoch ends, consumers that compare epochs, and offsets with the "
         "epoch of the preceding record",
         {
             "design": Design.NEWER,

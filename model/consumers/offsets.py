@@ -19,12 +19,12 @@ def told_end(c: C, l: Replica, epoch: int) -> int:
 
 
 def may_tell_end(c: C, l: Replica) -> bool:
-    """Return whether the leader reports where epochs end, and not OFFSET_NOT_AVAILABLE."""
+    """Return whether the leader reports where epochs end, instead of returning OFFSET_NOT_AVAILABLE."""
     return epoch_end(c) != EpochEnd.GUARDED or knows_high_watermark(l)
 
 
 def is_leader_ready(s: State) -> bool:
-    """Return whether the leader that the consumer knows actually leads in the epoch that the consumer knows."""
+    """Return whether the broker that the consumer considers the leader is up and in the consumer's leader epoch."""
     l = s.replica[believed_leader(s)]
     return l.is_up and l.epoch == s.consumer.epoch
 

@@ -85,7 +85,7 @@ def may_join(s: State, follower: int) -> bool:
 
 
 def has_records(s: State, follower: int) -> bool:
-    """Return whether the follower lacks records, or its fetch reports a new log end or may let it join the ISR."""
+    """Return whether the follower lacks records, reports a new log end with its fetch, or may join the ISR with it."""
     l, f = newest_leader(s), s.replica[follower]
     return f.known_end != f.end or f.end != l.end or may_join(s, follower)
 
@@ -96,7 +96,7 @@ def shown_start(c: C, f: Replica) -> int:
 
 
 def is_stale(s: State, c: C, follower: int) -> bool:
-    """Return whether, records aside, a response and the next fetch would change the follower or the leader."""
+    """Return whether a response without records, and the next fetch, would change the follower or the leader."""
     l, f = newest_leader(s), s.replica[follower]
     return (
         f.high_watermark != log.clamp(f, l.high_watermark)
@@ -190,7 +190,7 @@ def leader_tells_out_of_range(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_appends(s: State, c: C, follower: int) -> None:
-    """A follower appends the record, adopts the high watermark (at most its log end), and adopts the log start.
+    """A follower appends the record, and adopts the high watermark (up to its own log end) and the log start.
 
     ReplicaFetcherThread.processPartitionData. Records below the leader's log start may differ from the leader's deleted
     records. No response shows the difference, so the follower must not keep those records (see `log_start_travels`).

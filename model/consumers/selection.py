@@ -7,14 +7,14 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def is_near(c: C, replica: int) -> bool:
-    """Return whether the replica is in the consumer's rack; if `nearest` is 4, every replica is."""
+    """Return whether the replica is in the consumer's rack; if `nearest` is 4, all replicas are in it."""
     return c.nearest in (replica, 4)
 
 
 def leader_offers(s: State, c: C, replica: int) -> bool:
     """Return whether the leader's selector may choose the replica, which must be in the ISR and have the offset.
 
-    ReplicaManager.findPreferredReadReplica: log end and log start are known from the follower's last fetch.
+    ReplicaManager.findPreferredReadReplica: the log end and the log start are known from the follower's last fetch.
     """
     r = s.replica[replica]
     if allowed(c) == Allowed.ANY:

@@ -2,11 +2,11 @@
 
 The model simplifies Kafka to keep states small:
 
-* A leader never truncates, so offset and leader epoch identify a record: a log is an array of epochs.
-* The controller is the list of leaders by epoch and the ISR. The newest leader changes the ISR in one step, and only
-  followers in its epoch fetch from it. A deposed leader that has not learned of its successor keeps its log and high
-  watermark, and still serves consumers. The machine `replication`, not this one, covers problems with AlterPartition
-  and broker epochs.
+* A leader never truncates, so an offset and a leader epoch identify a record: a log is an array of epochs.
+* The controller is represented by the ISR and the list of leaders, one per epoch. The newest leader changes the ISR in
+  one step, and only followers in its epoch fetch from it. A deposed leader that does not know its successor keeps its
+  log and high watermark, and still serves consumers. The machine `replication`, not this one, covers problems with
+  AlterPartition and broker epochs.
 * A follower's fetch is two steps: the leader sends the response, and the follower applies it. A response contains one
   record and the high watermark from before the fetch.
 * A consumer's request and its response are one step, except for out-of-range responses from a preferred replica, of
@@ -99,13 +99,13 @@ class Replica(Record):
 
 
 class Consumer(Record):
-    """The consumer: its position, its view of leader and ISR, and its preferred replica.
+    """The consumer: its position, its view of the leader and the ISR, and its preferred replica.
 
     `position_epoch` is the epoch of the record before the position, or the epoch that came with a reset; 0 if unknown.
-    `raised_by` is the replica whose response caused a reset. An out-of-range response from `late_from` to a fetch at
-    `late_offset` is in flight. There are three ghosts: the epoch of the record before the position, in the log that
-    provided the position (0 if the log starts there); the epochs of all records read; and whether the consumer's last
-    response was an error in the watched case.
+    `raised_by` is the replica whose response caused a reset. `late_from` has sent an out-of-range response to a fetch
+    at `late_offset`, which is in flight. There are three ghosts: the epoch of the record before the position, in the
+    log that provided the position (0 if the log starts there); the epochs of all records read; and whether the
+    consumer's last response was an error in the watched case.
     """
 
     doing: Doing

@@ -54,8 +54,8 @@ def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
 def broker_applies_metadata(s: State, c: C, broker: int, controller: int, end: int) -> None:
     """A broker fetches from the quorum's leader and applies committed records in a batch of any size.
 
-    BrokerMetadataPublisher, MetadataLoader. Records count as committed below the leader's high watermark. The broker
-    accepts no records from a leader whose epoch is older than the latest epoch that the broker knows.
+    BrokerMetadataPublisher, MetadataLoader. Records below the leader's high watermark count as committed. The broker
+    rejects records from a leader whose epoch is older than the latest epoch that the broker knows.
     """
     b, n = s.broker[broker], s.node[controller]
     require(n.leads)
@@ -75,7 +75,7 @@ def broker_applies_metadata(s: State, c: C, broker: int, controller: int, end: i
 @action(broker=Broker, controller=Controller)
 def broker_loads_metadata_anew(s: State, c: C, broker: int, controller: int) -> None:
     """A broker whose metadata is not in the leader's log reloads the records that the leader knows to be committed.
-    This never happens if brokers apply only committed records.
+    This never happens to brokers that apply only committed records.
     """
     b, n = s.broker[broker], s.node[controller]
     require(n.leads)
@@ -152,7 +152,7 @@ def follower_fetches(s: State, c: C, follower: int, leader: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def leader_shrinks_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader requests the removal of a follower that has lagged for too long, and counts it until the response."""
+    """A leader requests to remove a follower that has lagged for too long, and counts it until the response arrives."""
     l = s.broker[leader]
     require(s.budget.shrinks > 0, bound=C.shrinks)
     require(leads(s, leader))

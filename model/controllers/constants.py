@@ -48,7 +48,7 @@ class C(Constants):
         16, low=1, high=16, meaning="maximum number of records in the response to a voter's fetch"
     )
     commits_beyond_epoch_start = switch(
-        default=True, meaning="the high watermark must be above the start of the epoch, not equal to it (KAFKA-12619)"
+        default=True, meaning="the high watermark must be above the start of the epoch, not just at it (KAFKA-12619)"
     )
     fences_deposed_controllers = switch(
         default=True,
@@ -59,28 +59,26 @@ class C(Constants):
         meaning=("a new controller is active once its epoch's start is committed and all earlier records are applied"),
     )
     answers_after_commit = switch(
-        default=True, meaning="a response is sent once the state on which it is based is committed"
+        default=True, meaning="a response is sent only once the state that it is based on is committed"
     )
-    reverts_uncommitted = switch(
-        default=True, meaning="a controller that is deposed reverts its state to the committed state"
-    )
+    reverts_uncommitted = switch(default=True, meaning="a deposed controller reverts to the committed state")
     refuses_unknown_epochs = switch(
-        default=True, meaning="a controller whose state is older than the leader's answers NOT_CONTROLLER (KAFKA-14154)"
+        default=True, meaning="a controller with older state than the leader returns NOT_CONTROLLER (KAFKA-14154)"
     )
 
     # brokers
     brokers_apply = choice(Applied.COMMITTED, meaning="brokers apply records that are: committed, fetched")
     channel_never_goes_back = switch(
-        default=True, meaning="a broker ignores active controllers whose epoch is older than the latest it knows"
+        default=True, meaning="a broker ignores active controllers whose epoch is older than the latest epoch it knows"
     )
     asks_again_after_failover = switch(
         default=True,
-        meaning="a leader that gets no response resends its request to the next controller, and reverts nothing",
+        meaning="a leader that gets no response resends its request to the next controller without reverting anything",
     )
 
 
 def refuse(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.initial_isr > c.brokers:
         return f"initial_isr={c.initial_isr} is more than brokers={c.brokers}."
     return None

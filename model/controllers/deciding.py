@@ -1,6 +1,6 @@
 """Decisions of an active controller: fencing, leader elections, and AlterPartition.
 
-Modelled on QuorumController and ReplicationControlManager. The controller decides based on its state in memory, which
+Modelled on QuorumController and ReplicationControlManager. The controller bases decisions on its state in memory, which
 includes its own uncommitted writes, and sends a response once its writes are committed.
 """
 
@@ -35,7 +35,7 @@ def write(s: State, c: C, node: int) -> None:
 
 
 def elected(c: C, image: Image, isr: int, fenced: int) -> int:
-    """Return the leader for an ISR and fenced brokers: the current leader, the first possible broker, or NONE."""
+    """Return the leader for this ISR and these fenced brokers: the current leader, the first possible one, or NONE."""
     if bits.contains(isr & ~fenced, image.leader):
         return image.leader
     found = NONE
@@ -92,7 +92,7 @@ def controller_unfences_broker(s: State, c: C, controller: int, broker: int) -> 
 
 
 def is_ahead(image: Image, leader_epoch: int, partition_epoch: int) -> bool:
-    """Return whether a request's sender leads in a later leader epoch or partition epoch than the controller knows."""
+    """Return whether a request has a later leader epoch or partition epoch than the controller knows."""
     return leader_epoch > image.leader_epoch or partition_epoch > image.partition_epoch
 
 
@@ -154,7 +154,7 @@ def controller_refuses_alter_partition(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def request_finds_no_controller(s: State, c: C, leader: int) -> None:
-    """A controller answers NOT_CONTROLLER if it is inactive or its state is older than the leader's."""
+    """A controller returns NOT_CONTROLLER if it is inactive or its state is older than the leader's."""
     request = s.broker[leader].request
     n = s.node[request.to]
     is_behind = c.refuses_unknown_epochs and is_ahead(n.memory, request.leader_epoch, request.partition_epoch)

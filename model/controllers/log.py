@@ -4,7 +4,7 @@ from fencepost.model.controllers.state import Change, Image, Member, Node
 
 
 def replay(image: Image, change: Change) -> None:
-    """Apply a record (PartitionRegistration.merge). A leader starts a leader epoch; any change starts a partition
+    """Apply a record (PartitionRegistration.merge). A new leader starts a leader epoch; any change starts a partition
     epoch.
     """
     if change.changes_partition:
@@ -55,7 +55,7 @@ def agreed_end(l: Node, f: Node) -> int:
 
 
 def epoch_start(n: Node) -> int:
-    """Return where the records of a leader's own epoch start: at its LeaderChange record."""
+    """Return the offset at which a leader's own epoch starts, which is that of its LeaderChange record."""
     start = n.end
     for offset in range(n.end):
         if start == n.end and n.log[offset].epoch == n.epoch:
@@ -73,7 +73,7 @@ def truncate_data(b: Member, offset: int) -> None:
 
 
 def agreed_data_end(l: Member, f: Member) -> int:
-    """Return the offset up to which two logs of the partition have records of the same epochs."""
+    """Return the offset up to which the records in two logs of the partition have the same epochs."""
     end = 0
     for offset in range(min(l.end, f.end)):
         if end == offset and l.log[offset].epoch == f.log[offset].epoch:
@@ -82,7 +82,7 @@ def agreed_data_end(l: Member, f: Member) -> int:
 
 
 def data_epoch_start(b: Member) -> int:
-    """Return where the records of a leader's own leader epoch start, or the log end if there are none."""
+    """Return the offset of the first record of a leader's own leader epoch, or the log end if there are none."""
     start = 0
     for offset in range(b.end):
         if b.log[offset].epoch < b.metadata.leader_epoch:

@@ -8,7 +8,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def has_later_leader(s: State, c: C, node: int) -> bool:
-    """Return whether a majority has elected a leader in a later epoch than this controller's epoch."""
+    """Return whether a majority has elected a leader in a later epoch than this controller's."""
     return any(n.epoch > s.node[node].epoch for n in s.node)
 
 
@@ -32,7 +32,8 @@ def replay_committed(s: State, node: int) -> None:
 
 def forget_commits(s: State, c: C, node: int) -> None:
     """Revert to the committed state (QuorumController.renounce, SnapshotRegistry.revertToSnapshot). The model clears
-    the memory of a controller that does not lead. It replays its log once it leads and knows the committed records.
+    the memory of a controller that does not lead. The controller replays its log once it leads and knows which records
+    are committed.
     """
     n = s.node[node]
     known = n.high_watermark
@@ -130,8 +131,8 @@ def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) ->
 def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> None:
     """A voter fetches from the leader and enters the leader's epoch; its log grows, or is truncated at a divergence.
 
-    KafkaRaftClient.handleFetchRequest: the leader counts the log end that a fetch reports. A fetch without effect is
-    not modelled. If the response is lost, only the leader's state changes.
+    KafkaRaftClient.handleFetchRequest: the leader counts the log end that a fetch reports. Fetches that change nothing
+    are not modelled. If the response is lost, only the leader's state changes.
     """
     f, l = s.node[follower], s.node[leader]
     agreed = log.agreed_end(l, f)

@@ -27,8 +27,8 @@ def disconnect(b: Member) -> None:
 
 
 def say_not_controller(c: C, b: Member) -> None:
-    """Answer NOT_CONTROLLER: the broker looks for the active controller and resends its request. The broker cannot know
-    whether the request was or will be applied, so the broker must not revert its proposal.
+    """Answer with NOT_CONTROLLER: the broker looks for the active controller and resends its request. The broker cannot
+    know whether the request was or will be applied, so the broker must not revert its proposal.
     """
     disconnect(b)
     if not c.asks_again_after_failover:

@@ -2,23 +2,23 @@
 
 The model simplifies Kafka to keep states small:
 
-* The election of a controller is one step in which a smallest majority grants its votes. Voters outside this majority
-  learn of the election later.
+* The election of a controller is one step, in which the smallest possible majority grants its votes. Voters outside
+  this majority learn of the election later.
 * A voter's fetch and its response are one step, unless the response is lost. A broker's fetch and its response are one
   step too, which brings metadata in batches of any size.
 * A controller needs to know which records are committed only while it leads, because no other controller makes
   decisions or distributes metadata. Therefore, only leaders have a high watermark and a memory, and a new leader
   applies its log from the start once it knows which records are committed.
-* A leader that is re-elected in the next epoch starts like any other leader. Kafka's leader continues with its memory
-  and its pending responses, which is equivalent, because its log is unchanged.
+* A leader that is re-elected in the next epoch starts afresh, like any other leader. Kafka's leader continues with its
+  memory and its pending responses, which is equivalent, because its log is unchanged.
 * A broker stores the records that it has applied, but not those that it has fetched beyond them, which are never read.
 * A follower's fetch of the partition and its response are one step, which brings all records. In a new leader epoch, a
   leader forgets what it knew about its followers. Metadata that changes nothing for a leader leaves its pending ISR
   change in place. The machine `replication` models Kafka's actual behaviour.
 * Brokers neither stop nor restart, and keep their logs; any broker may be fenced. There is no ELR, no min ISR, and no
   unclean election.
-* A leader requests one ISR change at a time. A request whose sender no longer waits is dropped. Only copies of resent
-  requests are kept, if there is room.
+* A leader requests one ISR change at a time. A request is dropped once its sender no longer waits for the response.
+  Only copies of resent requests are kept, if there is room.
 * A restart is one step.
 """
 
@@ -88,7 +88,7 @@ class Change(Record):
 
 
 class Image(Record):
-    """The result of a prefix of the metadata log: the partition, and the fenced brokers."""
+    """The state that a prefix of the metadata log produces: the partition, and the fenced brokers."""
 
     leader: MaybeBroker
     leader_epoch: LeaderEpoch
@@ -100,10 +100,9 @@ class Image(Record):
 class Node(Record):
     """A controller: a voter of the quorum, and the state machine on top of it.
 
-    `leads` means that the node believes that it leads the quorum; a later leader may exist. A leader keeps in
-    `known_end` the offset of each voter's last fetch in its epoch. `memory` is the state on which the node bases
-    decisions, and `replayed` is the number of log records in it: those below `high_watermark` and, while active, its
-    own.
+    `leads` means that the node believes that it leads the quorum; a later leader may exist. In `known_end`, a leader
+    keeps the offset of each voter's last fetch in its epoch. `memory` is the state on which the node bases decisions,
+    and `replayed` is the number of log records in it: those below `high_watermark` and, while active, its own.
     """
 
     epoch: Epoch
@@ -120,7 +119,7 @@ class Request(Record):
     """A leader's AlterPartition request, and the response to it.
 
     Once the request is handled, the response is in `reply`. The response is sent once the high watermark reaches
-    `offset`, which is where the controller's log ended at that time.
+    `offset`, which is where the controller's log ended then.
     """
 
     status: Status
@@ -204,7 +203,7 @@ class State(Record):
 
 
 def clear(image: Image, c: C) -> None:
-    """Reset to the time before the first record: broker 0 leads, the first replicas are in sync, none is fenced."""
+    """Reset to the state before the first record: broker 0 leads, the first replicas are in sync, none is fenced."""
     image.leader = 0
     image.leader_epoch = 0
     image.isr = bits.everyone(c.initial_isr)

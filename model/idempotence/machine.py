@@ -1,11 +1,11 @@
 """An idempotent producer without transactions, which has several requests in flight across leader changes.
 
 Modelled on Sender, RecordAccumulator, TransactionManager, TxnPartitionEntry, ProducerAppendInfo and
-ProducerStateManager. Simplifications: There is one partition, with two brokers that take turns as its leader. Every
-batch has one record. The model has only the leader's log; the next leader has all committed records, and possibly more.
-A broker handles the requests on a connection one after the other, and responds when the batch is committed. A batch
-expires only while it waits to be resent. A broker recognizes two batches where Kafka's recognizes five, and `in_flight`
-stands for Kafka's five requests in flight.
+ProducerStateManager. Simplifications: There is one partition, and two brokers take turns as its leader. Every batch has
+one record. The model has only the leader's log; the next leader has all committed records, and possibly more. A broker
+handles the requests on a connection one after the other, and responds when the batch is committed. A batch expires only
+while it waits to be resent. A broker recognizes the last two batches instead of Kafka's five, and `in_flight` stands
+for Kafka's five requests in flight.
 """
 
 from enum import IntEnum
@@ -64,14 +64,14 @@ class C(Constants):
     retained = bound(2, low=1, high=4, meaning="how many of a producer's batches a broker remembers (Kafka: five)")
     epochs = bound(1, low=0, high=3, meaning="producer epochs after the first")
     elections = bound(1, low=0, high=3, meaning="changes of the leader")
-    disconnects = bound(1, low=0, high=3, meaning="connections that end before their responses arrive")
+    disconnects = bound(1, low=0, high=3, meaning="connections that break before their responses arrive")
     restarts = bound(0, low=0, high=2, meaning="clean restarts of the broker that does not lead")
     deletions = bound(0, low=0, high=2, meaning="deletions of all committed records (retention, KIP-107)")
     expiries = bound(0, low=0, high=2, meaning="batches that reach delivery.timeout.ms")
-    other_bumps = bound(0, low=0, high=2, meaning="producer epochs that another partition causes")
+    other_bumps = bound(0, low=0, high=2, meaning="producer epochs that start because of another partition")
 
     retries_keep_sequence = switch(default=True, meaning="a batch is resent with the same sequence number (KIP-98)")
-    checks_sequences = switch(default=True, meaning="leaders refuse a batch after a gap (KIP-98)")
+    checks_sequences = switch(default=True, meaning="leaders refuse a batch that leaves a gap (KIP-98)")
     leaders_know_followers_batches = switch(
         default=True, meaning="a replica also remembers the batches that it copies (KIP-98)"
     )
@@ -89,7 +89,7 @@ class C(Constants):
     )
     others_renumber = switch(
         default=False,
-        meaning="when another partition causes a new epoch, batches already sent are renumbered too (librdkafka)",
+        meaning="when another partition causes a new epoch, batches that were sent are renumbered too (librdkafka)",
     )
 
 
@@ -144,8 +144,8 @@ class State(Record):
     """The leader, the producer's view of the leader, the log, and the producer.
 
     A broker knows the last batch before its `snapshot` and all later batches, but no batch below `forgotten`. The
-    producer has its `epoch`, the epoch of its sequences, the next sequence and the last acknowledged sequence. It also
-    has the sequence after an expired batch that may have been written (0 without such a batch).
+    producer has its `epoch`, the epoch that its sequences belong to, the next sequence, and the last acknowledged one.
+    `unresolved` is the sequence after an expired batch that may have been written (0 if there is none).
     """
 
     leader: Broker
@@ -240,7 +240,7 @@ def next_request(s: State, c: C, broker: int) -> int:
 
 
 def is_there(s: State, c: C, end: int, request: Request) -> bool:
-    """Return whether the log contains the batch of a request below an offset."""
+    """Return whether the log contains a request's batch below an offset."""
     offset = s.batch[request.batch].offset
     entry = s.log[min(offset, c.log_size - 1)]
     return offset < end and entry.epoch == request.epoch and entry.sequence == request.sequence
@@ -321,7 +321,7 @@ def records_are_deleted(s: State, c: C) -> None:
 
 
 def is_unfinished(batch: Batch) -> bool:
-    """Return whether a batch has a sequence but is not completed (TxnPartitionEntry.inflightBatchesBySequence)."""
+    """Return whether a batch has a sequence and is not completed (TxnPartitionEntry.inflightBatchesBySequence)."""
     return batch.stage in (Stage.SENT, Stage.HANDLED, Stage.RETRYING)
 
 
@@ -405,7 +405,7 @@ def producer_sends_batch(s: State, c: C, number: int) -> None:
 def producer_receives_answer(s: State, c: C, broker: int) -> None:
     """The producer receives a connection's first response (Sender.completeBatch, TransactionManager.canRetry).
 
-    A leader responds once the record is committed, or once it is deposed. A batch that is out of order is resent.
+    A leader responds once the record is committed or the leader is deposed. A batch that is out of order is resent.
     However, if the batch is the next one in sequence, there is a gap, and a new epoch starts.
     """
     require(len(s.connection[broker]) > 0)
@@ -447,7 +447,7 @@ def producer_receives_answer(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def connection_ends(s: State, c: C, broker: int) -> None:
-    """A connection ends before the responses arrive: the producer retries, although batches may have been written."""
+    """A connection breaks before its responses arrive: the producer retries, although batches may have been written."""
     require(s.budget.disconnects > 0, bound=C.disconnects)
     require(len(s.connection[broker]) > 0)
     s.budget.disconnects -= 1

@@ -19,7 +19,7 @@ from fencepost.model.language.trees import definition_of
 def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None:  # noqa: FBT001 (it reads as a sentence)
     """Guard: the action happens only if `condition` holds.
 
-    If the guard only limits the explored run and is not a rule of the protocol, `bound` is the constant.
+    If the guard is not a rule of the protocol but only limits the run, `bound` is the constant that sets this limit.
     """
     if TRIALS:
         TRIALS[-1].guard(condition, bound)
@@ -192,7 +192,7 @@ def is_choice(function: Callable[..., Any], node: ast.AST) -> bool:
 
 
 def require_first_parameters(what: str, function: Callable[..., Any], first: tuple[str, ...]) -> None:
-    """Raise ModelError unless a function takes one or two states and the constants."""
+    """Raise ModelError unless a function's parameters are one or two states and the constants."""
     names = list(inspect.signature(function).parameters)
     if len(names) < len(first):
         wanted = ", ".join([*first])

@@ -37,19 +37,19 @@ class Kind(StrEnum):
 
     def __init__(self, value: str) -> None:
         self.over_behaviours = value in ("leads-to", "at-most")
-        """Whether properties of this kind are about behaviours, which are decided on the state graph after a search."""
+        """Whether properties of this kind are about behaviours, and so checked on the state graph after a search."""
         self.must_hold = value in ("always", "step")
-        """Whether the property must hold in every state or step, which ablation, faults and proofs require."""
+        """Whether the property must hold in every state or step, as ablation, faults and proofs require."""
 
 
 @dataclass(frozen=True, eq=False)
 class Property:
     """A named predicate over states or over transitions. Properties are compared by identity.
 
-    `on` limits a predicate over transitions to those of one action, and the predicate then also takes the action's
-    parameters. If the property is about whole behaviours, `eventual` describes them, and `function` must eventually
-    hold. `params` are the property's own parameters. The property must hold for all of their values (a witness: for at
-    least one).
+    `on` limits a predicate over transitions to those of one action; the predicate then takes the action's parameters
+    too. If the property is about whole behaviours, `eventual` describes them, and `function` must eventually hold.
+    `params` are the property's own parameters. The property must hold for all of their values (a witness: for at least
+    one).
     """
 
     name: str

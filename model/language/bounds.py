@@ -1,4 +1,4 @@
-"""Bounds of a run, which are constants and not rules of the protocol, and how reached bounds are detected.
+"""Bounds of a run (constants, not rules of the protocol), and how a run detects the bounds that it reaches.
 
 A guard `require(s.budget.crashes > 0, bound=C.crashes)` represents the constant `crashes`. A bound is *reached* in a
 state if it alone disables a step, that is, if all other guards of the step hold. An effect uses `fits` to omit a part
@@ -12,11 +12,11 @@ from fencepost.model.language.constants import Constant
 from fencepost.model.language.errors import DisabledError, FencepostError
 
 DROPPED: set[str] = set()
-"""The bounds that have made effects omit a part since the set was last cleared."""
+"""The bounds that have made effects omit a part since this set was last cleared."""
 
 
 class Trial:
-    """The results of all guards of an attempted step, including those that follow the guard of a bound."""
+    """The results of all guards of an attempted step, including those after the guard of a bound."""
 
     def __init__(self, guards: int) -> None:
         self.left = guards

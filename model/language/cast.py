@@ -1,4 +1,4 @@
-"""The parties of a protocol in diagrams, if the schema and the names of the actions are not sufficient."""
+"""The parties that diagrams of a protocol show, where the schema and the action names do not determine them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,18 +14,18 @@ class Cast:
 
     `owner`, for example the controller, owns the remaining fields of the state. `names` gives names to the elements of
     an array of records, such as "broker" for the array "replica". `arrows` maps an action to the source from which the
-    acting party reads without a message in a bag. This party is the owner or a parameter of the action. `nobodys`
-    contains fields of the state that belong to no party, such as a counter of writes. For an array of past values,
-    `current` names the field with the index of the present element, and `views` names the field of a party that
-    contains an index of the array.
+    acting party reads without a message in a bag. The acting party is then the owner or a parameter of the action.
+    `nobodys` contains fields of the state that belong to no party, such as a counter of writes. For an array of past
+    values, `current` names the field with the index of the current element, and `views` names the field of a party that
+    contains an index into the array.
 
     `parties` maps the names of participants, in order, to the aliases of their indices, such as "client" to `Client`,
-    or to None for a single participant. An array of plain values with an element for each participant also belongs to
-    the participants. `fields` assigns fields of the state to single parties, such as "holder" to "server". `actors`
-    maps an action to the acting party ("" for a party outside the protocol), and `tells` maps an action to the party
-    that receives information without a message in a bag. `senders` and `receivers` map a message class to its sender
-    and receiver. The acting party, the sender and the receiver are parties, parameters of the action or fields of the
-    message. The values of `actors`, `arrows` and `tells` may also be paths in the state before the step
+    or to None for a single participant. An array of plain values, one for each participant, also belongs to the
+    participants. `fields` assigns fields of the state to single parties, such as "holder" to "server". `actors` maps an
+    action to the acting party ("" for a party outside the protocol), and `tells` maps an action to the party that
+    receives information without a message in a bag. `senders` and `receivers` map a message class to its sender and
+    receiver. The acting party, the sender and the receiver can each be a party, a parameter of the action or a field of
+    the message. The values of `actors`, `arrows` and `tells` may also be paths in the state before the step
     (`call[client].node`), and those of `tells` also paths in the state after it. `losses` contains the actions that
     lose their messages; by default, the actions with "lose" or "drop" in their names whose message no party receives.
     """
@@ -62,4 +62,4 @@ class Cast:
 
 NOBODY_SUCH = object()
 NOBODY = Cast()
-"""The cast of a machine that declares no cast, derived from the schema and the names of the actions."""
+"""The cast of a machine that declares none: it is derived from the schema and the names of the actions."""

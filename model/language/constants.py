@@ -23,7 +23,7 @@ T = TypeVar("T", bound=int)
 MOST = (1 << 62) - 1
 """The largest number that every engine supports. The smallest number is -MOST."""
 LONGEST = 40
-"""Maximum number of characters of a value in a message."""
+"""Maximum length of a value that an error message quotes."""
 SHAPE, CAPACITY, RUNTIME = "shape", "capacity", "run time"
 
 
@@ -55,7 +55,7 @@ class Constant(Linear, Generic[T]):
         @overload
         def __get__(self, instance: object, owner: type) -> T: ...
         def __get__(self, instance: Any, owner: type) -> Any:
-            """Return the constant when read from the class, and its value when read from an instance."""
+            """Return the constant if it is read from the class, and its value if it is read from an instance."""
 
     def parse(self, text: str) -> T:
         """Return the value that `text` names; raise UsageError for any other text."""
@@ -73,7 +73,7 @@ class Constant(Linear, Generic[T]):
         return self.accept(number)
 
     def accept(self, value: int) -> T:
-        """Return `value` as this constant's type; raise UsageError for a value outside the range."""
+        """Convert `value` to this constant's type; raise UsageError for a value outside the range."""
         if not self.low <= int(value) <= self.high:
             shown = int(value) if abs(int(value)) <= 10**LONGEST else f"a number of {int(value).bit_length():,} bits"
             raise UsageError(
@@ -111,7 +111,7 @@ def capacity(default: int, *, low: int, high: int, meaning: str, room: int | Non
 
 
 def bound(default: int, *, low: int, high: int, meaning: str, fault: bool = False) -> Constant[int]:
-    """Return a whole number read at run time. With `fault`, it counts as faults, although no step spends it."""
+    """Return a whole number read at run time. With `fault`, it counts as faults, although no step uses it up."""
     made = Constant(default, low=low, high=high, meaning=meaning, sort=RUNTIME, kind=int, room=high)
     made.fault = fault
     return made

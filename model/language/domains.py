@@ -149,7 +149,7 @@ def smallest(*sums: Linear | int) -> Linear:
 
 
 def linear(value: Linear | int) -> Linear:
-    """Return `value` as a sum."""
+    """Convert `value` to a sum."""
     return value if isinstance(value, Linear) else Linear({}, int(value))
 
 

@@ -54,7 +54,7 @@ FEW = 20
 
 def nearest(word: str, known: Collection[str], listed: str = "", *, least: float = 0.5) -> str:
     """Return `` Did you mean 'x'?`` if a known word is similar. If `listed` is given, it introduces a list of all known
-    words or, if these are many, of three similar words.
+    words or, if there are too many, of three similar words.
     """
     import difflib
 

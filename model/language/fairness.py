@@ -11,7 +11,7 @@ from fencepost.model.language.errors import ModelError, nearest
 
 @dataclass(frozen=True)
 class Fairness:
-    """A constraint that a group of actions is not postponed forever.
+    """A constraint that prevents a group of actions from being postponed forever.
 
     If a weakly fair group stays enabled from some moment on, one of its actions happens. If a strongly fair group is
     enabled infinitely often, one of its actions happens. As in TLA+, a step that leaves the state unchanged counts
@@ -76,7 +76,7 @@ class Eventual:
     """The subject of a leads-to or at-most property.
 
     In every fair behaviour, if `when` holds in a state and no action of `without` follows, `then` holds in that state
-    or a later one. If `when` is None, the property applies from the initial states on. `params` are the parameters of
+    or a later one. If `when` is None, the property applies from every initial state. `params` are the parameters of
     both predicates. The property must hold for all of their values.
     """
 

@@ -234,7 +234,7 @@ class Interpreter:
         return Path(start, tuple(steps), tuple(states))
 
     def decided(self, path: Path, prop: Property) -> Path:
-        """Return the path up to the point where a property is decided, with the deciding step.
+        """Return the path up to and including the step that decides a property.
 
         Raise MismatchError if the path does not decide the property.
         """

@@ -45,10 +45,10 @@ class Machine:
     """A protocol as guarded actions on a state record.
 
     `initial` is an action on the zero state. Its arguments determine the initial states. `normalize(state, constants)`
-    merges states that have no observable difference, and must be idempotent. `refuse(constants)` returns why a
-    combination of constants is invalid, or None. `notes(constants)` returns notes for readers of results. `cast` gives
-    the parties, for diagrams. `repairs` contains fixes for findings in versions, and `terms(constants)` explains a run
-    to operators. `interchangeable` is an index of things that differ only in their numbers (see `symmetry.py`).
+    merges states that have no observable difference, and must be idempotent. `refuse(constants)` returns the reason why
+    a combination of constants is invalid, or None. `notes(constants)` returns notes for readers of results. `cast`
+    declares the parties in diagrams. `repairs` contains fixes for findings in versions, and `terms(constants)` explains
+    a run to operators. `interchangeable` is an index of things that differ only in their numbers (see `symmetry.py`).
     """
 
     name: str
@@ -67,9 +67,9 @@ class Machine:
     terms: Callable[[Any], tuple[str, ...]] | None = None
     interchangeable: Any = None
     base: "Machine | None" = field(default=None, compare=False, repr=False)
-    """The machine on which `replacing` was called, which does not affect any result."""
+    """The machine on which `replacing` was called. It does not affect any result."""
     kept: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """Results about this machine that are used again while it exists."""
+    """Results about this machine, cached for as long as it exists."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -233,7 +233,7 @@ def described(item: object) -> str:
 
 
 LONGEST = 40
-"""Maximum number of characters of a value in a message."""
+"""Maximum length of a value that an error message quotes."""
 
 
 def _is_class(item: object, base: type) -> bool:

@@ -43,13 +43,13 @@ OPERATORS = {name for name, item in vars(int).items() if isinstance(item, Wrappe
 
 
 def own_operator(kind: type[int]) -> str:
-    """Return an operator that a class of numbers redefines, or an empty string."""
+    """Return an operator that a class of numbers redefines, or an empty string if there is none."""
     own = (base for base in kind.__mro__[: kind.__mro__.index(int)] if base.__module__ not in ("builtins", "enum"))
     return next((name for base in own for name in vars(base) if name in OPERATORS), "")
 
 
 def require_usable_names(what: str, kind: type[int]) -> None:
-    """Raise ModelError for a class of numbers that do not add or compare like whole numbers."""
+    """Raise ModelError for a class whose numbers do not add or compare like whole numbers."""
     if name := own_operator(kind):
         raise ModelError(
             f"{what} defines {name}, but engines have only the operators of whole numbers: remove the definition."

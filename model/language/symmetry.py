@@ -2,8 +2,8 @@
 
 A machine declares an `Index` of interchangeable things. A permutation renames the things wherever they occur: in
 numbers of that index, in sets of such numbers, and as the indices of arrays with one element per thing. The canonical
-form of a state is the least of its permutations. Permutations are ordered by those values of each thing that refer to
-no thing, then by the whole key.
+form of a state is the least of its permutations. Permutations are ordered first by the values of each thing that do not
+refer to things, and then by the whole key.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Things:
         return isinstance(domain, BitSet) and linear(domain.count) == self.count
 
     def is_named(self, domain: Domain) -> bool:
-        """Return whether a value of a domain names things."""
+        """Return whether values of a domain refer to things."""
         return self.is_thing(domain) or self.is_set(domain)
 
     def is_by_thing(self, kind: ArrayOf) -> bool:
@@ -87,7 +87,7 @@ class Symmetry:
         return found
 
     def order(self, key: Key) -> tuple[Any, ...]:
-        """Return a state's sort key: those numbers of each thing that do not name a thing, then the state's key."""
+        """Return a state's sort key: the numbers of each thing that refer to no thing, and then the state's key."""
         return self.own(key), key
 
     def own(self, key: Key) -> tuple[tuple[int, ...], ...]:
@@ -143,7 +143,7 @@ class Symmetry:
     # -- the numbers of a thing
 
     def _by_thing(self, record: type[Record]) -> Iterator[Callable[[Key, int], tuple[int, ...]]]:
-        """Yield a function that returns a thing's numbers, for each array of things outside other arrays and bags."""
+        """For each array of things that is in no array or bag, yield a function that returns a thing's numbers."""
         for place, (_, kind) in enumerate(fields(record)):
             if isinstance(kind, ArrayOf) and self.things.is_by_thing(kind):
                 yield partial(self._own, place, kind.element)
@@ -159,7 +159,7 @@ def _within(place: int, inner: Callable[[Key, int], tuple[int, ...]], key: Key, 
 
 
 def traits(things: Things, kind: FieldType, value: Any) -> Iterator[int]:
-    """Yield the numbers in a part of a state that refer to no thing, excluding relations between things."""
+    """Yield the numbers in a part of a state that do not refer to things, excluding relations between things."""
     match kind:
         case Scalar():
             if not things.is_named(kind.domain):

@@ -65,7 +65,7 @@ class LeaderAndIsr(Record):
 
 
 class ReplicaState(Record):
-    """A replica: its log, its high watermark, and its view of leader and ISR."""
+    """A replica: its log, its high watermark, and its view of the leader and the ISR."""
 
     log: Annotated[Array[Entry], Size(C.log_size)]
     end: Offset
@@ -110,7 +110,7 @@ def is_following(f: ReplicaState, leader: int) -> bool:
 
 
 def is_true_leader(s: State, leader: int) -> bool:
-    """Return whether the replica leads by the controller's latest decision, and knows this decision."""
+    """Return whether the controller's latest decision makes this replica the leader, and the replica knows it."""
     r = s.replica[leader]
     return s.quorum.leader == leader and r.leader == leader and r.leader_epoch == s.quorum_epoch
 
@@ -158,7 +158,7 @@ def append(r: ReplicaState, record: int, epoch: int) -> None:
 
 
 def truncate(r: ReplicaState, offset: int) -> None:
-    """Remove the records from `offset` on; the high watermark is lowered to the new log end."""
+    """Remove the records from `offset` onward; the high watermark is lowered to the new log end."""
     for dropped in range(offset, r.end):
         r.log[dropped].id = 0
         r.log[dropped].epoch = 0

@@ -1,10 +1,10 @@
 """KIP-101: a new follower queries where its own last epoch ends in the leader's log, and truncates there.
 
-KIP-101 replaces truncation to the high watermark, which loses records: a follower does not learn before its next fetch
-that a record is committed. Replica 1, an ISR member, fetches a record, and the leader advances its high watermark past
-it. Replica 1 then learns of a new leader epoch, perhaps with the same leader, and truncates to its own high watermark,
-which is below the record. Because replica 1 is still in the ISR, it can be elected without the record (10 states with
-two replicas). Modelled on hachikuji/kafka-specification, Kip101.
+KIP-101 replaces truncation to the high watermark, which loses records: a follower learns that a record is committed
+only with its next fetch. For example, replica 1, an ISR member, fetches a record, and the leader advances its high
+watermark past it. Replica 1 then learns of a new leader epoch, perhaps with the same leader, and truncates to its own
+high watermark, which is below the record. Because replica 1 is still in the ISR, it can be elected without the record
+(10 states with two replicas). Modelled on hachikuji/kafka-specification, Kip101.
 """
 
 from fencepost.model.language import action, require

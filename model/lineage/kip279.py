@@ -1,10 +1,10 @@
 """KIP-279: a new follower finds the last record that both logs share, and truncates after it.
 
-KIP-279 fixes a bug of KIP-101: a leader that knows neither the follower's last epoch nor a later epoch cannot say where
-the epoch ends, so the follower truncates to its high watermark. Both replicas have a committed record of epoch 0.
-Replica 1 leads in epoch 1 and writes a record that is not replicated. Replica 0, elected for epoch 2, has no record of
-epoch 1. Replica 1 does not know that the first record is committed, and therefore also drops it (12 states with two
-replicas and three epochs). Modelled on hachikuji/kafka-specification, Kip279.
+KIP-279 fixes a bug in KIP-101: a leader that knows neither the follower's last epoch nor a later epoch cannot say where
+the epoch ends, so the follower truncates to its high watermark. For example, both replicas have a committed record of
+epoch 0. Replica 1 leads in epoch 1 and writes a record that is not replicated. Replica 0, elected for epoch 2, has no
+record of epoch 1. Replica 1 does not know that the first record is committed, and therefore also drops it (12 states
+with two replicas and three epochs). Modelled on hachikuji/kafka-specification, Kip279.
 """
 
 from fencepost.model.language import action, require

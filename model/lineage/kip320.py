@@ -1,10 +1,10 @@
 """KIP-320: a follower sends its leader epoch, and the leader serves only followers in its own epoch.
 
-KIP-320 fixes a bug of its first try: comparing the epoch of the last record is not enough, because either side may be
-in another leader epoch. Replica 2 leads in epoch 0 with replica 1 in its ISR. Replica 1 leads in epoch 1 and adds
-replica 0 to the ISR. Replica 2 is elected for epoch 2 but still acts in epoch 0, and replica 1 already follows it.
-Replica 0 lacks the records that replicas 1 and 2 commit, although it is in the ISR (13 states with three replicas and
-three epochs). Likewise, a leader could count a replica that is in an older epoch and will truncate.
+KIP-320 fixes a bug in its first try: comparing the epoch of the last record is not enough, because either side may be
+in another leader epoch. For example, replica 2 leads in epoch 0 with replica 1 in its ISR. Replica 1 leads in epoch 1
+and adds replica 0 to the ISR. Replica 2 is elected for epoch 2 but still acts in epoch 0, and replica 1 already follows
+it. Replica 0 lacks the records that replicas 1 and 2 then commit, although it is in the ISR (13 states with three
+replicas and three epochs). Likewise, a leader could count a replica that is in an older epoch and will truncate.
 
 With the fix, fetches, ISR changes, the high watermark and truncation (again once per epoch) require equal leader
 epochs. Modelled on hachikuji/kafka-specification, Kip320.
@@ -16,7 +16,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, ReplicaState, State
 
 
 def in_same_epoch(l: ReplicaState, leader: int, f: ReplicaState) -> bool:
-    """Return whether `leader` believes that it leads and the follower follows it in the same leader epoch."""
+    """Return whether `leader` believes that it leads, and the follower follows it in the same leader epoch."""
     return l.leader == leader and f.leader == leader and f.leader_epoch == l.leader_epoch
 
 

@@ -1,9 +1,9 @@
 """KIP-320, first try: fetches are fenced by the last record's epoch, and a follower truncates if a fetch diverges.
 
-The first try fixes a bug of KIP-279: a new leader's high watermark is lower than its predecessor's. Replicas 0 and 1
-form the ISR and commit a record. Replica 1 is elected while its high watermark is still below the record. Replica 2,
-whose log is empty, has reached that high watermark and joins the ISR without the record (12 states with three
-replicas).
+The first try fixes a bug in KIP-279: a new leader's high watermark is lower than its predecessor's. For example,
+replicas 0 and 1 form the ISR and commit a record. Replica 1 is elected while its high watermark is still below the
+record. Replica 2, whose log is empty, has reached that high watermark and joins the ISR without the record (12 states
+with three replicas).
 
 With the fix, no replica joins the ISR before the high watermark has reached the leader's own epoch. In addition,
 fetches, the ISR and the high watermark compare the epoch of the follower's last record, and a follower truncates only
@@ -32,7 +32,7 @@ def is_caught_up_to_epoch(l: ReplicaState, leader: int, f: ReplicaState, end: in
 
 
 def needs_truncation(l: ReplicaState, f: ReplicaState) -> bool:
-    """Return whether the follower's log is longer, or its last record and the leader's differ in their epochs."""
+    """Return whether the follower's log is longer, or ends with a record that differs in epoch from the leader's."""
     return f.end > l.end or (f.end > 0 and l.log[f.end - 1].epoch != base.latest_epoch(f))
 
 
@@ -92,7 +92,7 @@ def follower_fetch(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Replica, follower=Replica)
 def follower_truncate(s: State, c: C, leader: int, follower: int) -> None:
-    """A follower whose fetch shows a divergence truncates to where the logs diverge, at any time."""
+    """At any time, a follower whose fetch shows a divergence truncates to where the logs diverge."""
     l, f = s.replica[leader], s.replica[follower]
     require(base.presumes_leadership(l, leader))
     require(base.is_following(f, leader))

@@ -124,7 +124,7 @@ def leader_appends(s: State, c: C) -> None:
 
 @action()
 def partition_changes(s: State, c: C) -> None:
-    """The controller writes a PartitionChangeRecord that keeps leader and directories, for example a new ISR."""
+    """A PartitionChangeRecord changes something other than the leader and the directories, for example the ISR."""
     require(s.budget.changes > 0, bound=C.changes)
     s.budget.changes -= 1
     s.broker.changed = True
@@ -173,7 +173,7 @@ def replace(s: State) -> None:
 
 @action()
 def broker_copies(s: State, c: C) -> None:
-    """The copy gets a record. A complete copy is promoted, or its directory is first requested (processPartitionData).
+    """The copy gets a record. A complete copy is promoted, or its directory is requested first (processPartitionData).
 
     If the log was created in the copy's directory, the copy cannot be renamed, and the directory goes offline
     (KAFKA-16082); later steps are not modelled.
@@ -292,7 +292,7 @@ def directory_fails(s: State, c: C, directory: int) -> None:
 def broker_is_killed(s: State, c: C) -> None:
     """The broker is killed, fenced and started: an assigned copy becomes the log (recoverAbandonedFutureLogs).
 
-    Without a log, an empty log is created in the assigned directory if it is online (getOrCreateLog).
+    If there is no log, an empty one is created in the assigned directory if that is online (getOrCreateLog).
     """
     require(s.budget.kills > 0, bound=C.kills)
     require(s.offline != bits.everyone(2))

@@ -1,4 +1,4 @@
-"""Time, which is represented by the remaining ticks of every delay. The state does not contain absolute times."""
+"""Time, which is represented by the remaining ticks of every delay. States contain no absolute times."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum.broker import applicable_end

@@ -19,7 +19,7 @@ class Completion(IntEnum):
 
 
 class Source(IntEnum):
-    """How a leader learns a replica's high watermark."""
+    """The way in which a leader learns a replica's high watermark."""
 
     REPORTED = 0
     REMEMBERED = 1
@@ -68,7 +68,7 @@ class C(Constants):
     max_epoch = capacity(3, low=1, high=8, room=4, meaning="last epoch; the first is 1, with node 0 as its leader")
     no_ops = capacity(0, low=0, high=6, room=3, meaning="total number of NoOp records that controllers write")
     late_fetches = capacity(
-        0, low=0, high=3, room=1, meaning="fetch requests in flight whose sender has left the epoch"
+        0, low=0, high=3, room=1, meaning="fetch requests in flight from senders that have left the epoch"
     )
     records_per_answer = bound(16, low=1, high=16, meaning="maximum number of records in the response to a fetch")
 
@@ -96,7 +96,7 @@ class C(Constants):
         default=False, meaning="a follower grants pre-votes until it has fetched from its leader (FollowerState)"
     )
     check_quorum = switch(
-        default=False, meaning="a leader that no majority of the voters follows resigns (KAFKA-15489)"
+        default=False, meaning="a leader that is not followed by a majority of the voters resigns (KAFKA-15489)"
     )
     lone_voter_resigns = switch(default=False, meaning="a leader that is the only voter also resigns (KAFKA-16144)")
     changes_after_commit = switch(
@@ -113,7 +113,7 @@ class C(Constants):
         default=False, meaning="a restarted leader may lose records that it appended after the last fetch"
     )
     commits_beyond_epoch_start = switch(
-        default=True, meaning="the high watermark must be above the start of the epoch, not equal to it (KAFKA-12619)"
+        default=True, meaning="the high watermark must be above the start of the epoch, not just at it (KAFKA-12619)"
     )
     leader_always_counted = switch(
         default=False, meaning="a leader that is no longer a voter still counts as a voter (KAFKA-16530)"
@@ -147,7 +147,7 @@ class C(Constants):
     notified = choice(
         Notified.COMMITTED,
         meaning=(
-            "a controller becomes active: committed (once its node leads and has committed its epoch's start), "
+            "when a controller becomes active: committed (once its node leads and has committed its epoch's start), "
             "restarted (also after a restart in an epoch that it led, KAFKA-17333), read (also once it knows that "
             "its whole log is committed, KAFKA-15345)"
         ),
@@ -202,7 +202,7 @@ class C(Constants):
     )
 
     # brokers
-    brokers_apply = choice(Applied.NONE, meaning="records that observers, as brokers, apply: none, committed, fetched")
+    brokers_apply = choice(Applied.NONE, meaning="records that observers apply as brokers: none, committed, fetched")
 
     # time
     clock = switch(default=False, meaning="time passes in ticks")
@@ -217,7 +217,7 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.voters > c.nodes:
         return f"voters={c.voters} is more than nodes={c.nodes}."
     if c.consumer and c.voters == c.nodes:

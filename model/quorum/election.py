@@ -104,7 +104,7 @@ def is_followed_by_majority(s: State, c: C, leader: int) -> bool:
 
 
 def entered_epoch(c: C, n: Node) -> int:
-    """Return a candidate's previous epoch. With pre-votes, a leader that has resigned first enters the next epoch."""
+    """Return a candidate's previous epoch. With pre-votes, a leader that has resigned enters the next epoch first."""
     return n.epoch + 1 if c.pre_vote and n.role == Role.RESIGNED else n.epoch
 
 
@@ -138,7 +138,7 @@ def would_win(s: State, c: C, candidate: int) -> bool:
 def hears_nothing(s: State, c: C, node: int) -> bool:
     """Return whether a node neither leads nor follows.
 
-    With pre-votes, only such a node can be elected, or vote without a later epoch.
+    With pre-votes, only such a node can be elected, or can vote without being in an earlier epoch.
     """
     return s.node[node].leader == NONE and not leads(s, node)
 
@@ -294,7 +294,7 @@ def observer_hears_nothing(s: State, c: C, node: int) -> None:
 
 @action(leader=Id)
 def leader_resigns(s: State, c: C, leader: int) -> None:
-    """A leader that no majority follows resigns, and no longer knows the high watermark (ResignedState)."""
+    """A leader that is not followed by a majority resigns, and no longer knows the high watermark (ResignedState)."""
     require(c.check_quorum)
     require(leads(s, leader))
     require(not is_followed_by_majority(s, c, leader))
@@ -354,7 +354,7 @@ def node_restarts(s: State, c: C, node: int, loses: int) -> None:
 
 @action(node=Id)
 def node_loses_disk(s: State, c: C, node: int) -> None:
-    """A node restarts with an empty disk, without log, epoch and vote. Raft does not allow this."""
+    """A node restarts with an empty disk, without its log, epoch and vote. Raft does not allow this."""
     n = s.node[node]
     require(s.budget.disk_losses > 0, bound=C.disk_losses)
     require(not n.failed)

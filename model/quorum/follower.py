@@ -30,7 +30,7 @@ def send_fetch(c: C, n: Node) -> None:
 
 
 def raise_high_watermark(c: C, f: Node, high_watermark: int) -> None:
-    """Adopt the leader's high watermark, at most up to the follower's log end; ignore an unknown high watermark."""
+    """Adopt the leader's high watermark, up to the follower's log end; ignore an unknown high watermark."""
     if high_watermark != NONE:
         f.high_watermark = min(high_watermark, f.end)
         if c.reports == Report.RECEIVED:
@@ -56,10 +56,10 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 
 def told_epoch(l: Node, epoch: int, end: int) -> int:
-    """Return the epoch that, in the leader's response to a query about `epoch`, ends at `end`.
+    """Return the epoch that ends at `end` according to the leader's response to a query about `epoch`.
 
-    The leader's log may have changed since the response. If the leader's log started after `epoch`, `end` is its log
-    start.
+    The leader's log may have changed since the response was sent. If the leader's log started after `epoch`, `end` is
+    its log start.
     """
     return epoch if log.start_above(l, epoch) < end else log.floor_epoch(l, epoch)
 

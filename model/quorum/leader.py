@@ -63,7 +63,7 @@ def may_change_voters(s: State, c: C, leader: int) -> bool:
 
 
 def voters_of(s: State, c: C, n: Node) -> int:
-    """Return the voters according to a node's log. A removal takes effect once it is appended."""
+    """Return the voters according to a node's log. A removal takes effect as soon as it is appended."""
     return voters_below(s, c, n, n.end)
 
 
@@ -93,7 +93,7 @@ def majority_end(s: State, c: C, leader: int) -> int:
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
     """Advance the high watermark to the log end of a majority, but only above the epoch's start (LeaderState).
 
-    KIP-1166 completes parked fetches in the same step, because one thread does both.
+    With KIP-1166, parked fetches are completed in the same step, because one thread does both.
     """
     l = s.node[leader]
     reached = majority_end(s, c, leader)
@@ -145,7 +145,7 @@ def is_consumer(c: C, node: int) -> bool:
 
 
 def has_records(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether, as far as the leader knows, a fetch has records to read."""
+    """Return whether, as far as the leader knows, there are records for a fetch to read."""
     f = s.node[follower]
     looks_at_log_end = not is_consumer(c, follower) or c.consumer_waits_for == Emptiness.LOG_END
     return f.end < (s.node[leader].end if looks_at_log_end else readable_end(s, c, leader, follower))
@@ -163,7 +163,7 @@ def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def may_park(s: State, c: C, leader: int, follower: int) -> bool:
-    """Return whether the leader may park a fetch, because the response would contain no news for the replica.
+    """Return whether the leader may park a fetch, because the response would contain nothing new for the replica.
 
     Responses that are diverging (KAFKA-15100) or name a snapshot are never parked.
     """

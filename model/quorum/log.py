@@ -12,7 +12,7 @@ def append(n: Node, record: int, epoch: int) -> None:
 
 
 def truncate(n: Node, offset: int) -> None:
-    """Remove the records from `offset` on. The high watermark does not change: no record below it is removed."""
+    """Remove the records from `offset` onward. The high watermark does not change: no record below it is removed."""
     for dropped in range(offset, n.end):
         n.log[dropped].record = 0
         n.log[dropped].epoch = 0
@@ -50,7 +50,7 @@ def known_epoch(n: Node, epoch: int) -> int:
 
 
 def end_of_epoch(n: Node, epoch: int) -> int:
-    """Return where an epoch ends, but at least the start of the log (LeaderEpochFileCache.endOffsetFor)."""
+    """Return where an epoch ends, or the log start if that is later (LeaderEpochFileCache.endOffsetFor)."""
     return max(start_above(n, epoch), n.start)
 
 

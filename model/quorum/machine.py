@@ -33,7 +33,7 @@ VERSIONS = (
     ),
     Version(
         "kafka-4.2",
-        "with KAFKA-19354 and KAFKA-20247, as 4.2.1",
+        "with KAFKA-19354 and KAFKA-20247, like 4.2.1",
         _TODAY,
         (Version("kafka-4.2.0", "without KAFKA-20247", {"registers_again": 0}),),
     ),

@@ -1,4 +1,4 @@
-"""Messages that are lost, and messages that no longer have an effect."""
+"""Lost messages, and messages that no longer have an effect."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum.constants import C
@@ -26,7 +26,7 @@ def can_count(s: State, m: LateFetch) -> bool:
 
 
 def forget_ends_below(l: Node, c: C, least: int) -> None:
-    """Clear the log ends below `least`: they can no longer advance the high watermark."""
+    """Clear the log ends below `least`, which can no longer advance the high watermark."""
     for node in range(c.nodes):
         if l.known_end[node] < least:
             l.known_end[node] = NONE

@@ -9,8 +9,8 @@ The model simplifies Kafka to keep states small:
 * Records in a response are read from the leader's log when the follower receives the response. A leader only appends
   while it leads, so the log still contains these records. When a leader leaves its epoch, its responses in flight are
   lost. A follower that receives one later could have received it earlier.
-* An election is one step in which a smallest majority grants its votes, unless `real_votes` is on. Voters outside this
-  majority learn of the leader later.
+* An election is one step in which the smallest possible majority grants its votes, unless `real_votes` is on. Voters
+  outside this majority learn of the leader later.
 * A node takes a snapshot and deletes its log up to the snapshot's end in one step, and fetches a snapshot in one step.
   The content of a snapshot stays in `log`.
 * A node that has lost its leader waits for an announcement from the next leader.
@@ -98,13 +98,13 @@ class Node(Record):
 
     A leader stores `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last
     fetch; `sent`, the last high watermark sent to each node, if the rules use it; and `flushed`, the flushed end of its
-    log, if flushing may lag. A candidate stores the votes `granted`. `fetched` says whether the node has received a
-    response from its leader; this is recorded only if pre-votes depend on it. `lost` means that the node is an observer
-    whose fetch timeout has expired, `active` means that its controller was notified that the node leads, and `failed`
-    means that the node stopped because it had to truncate below its high watermark. `registration` is the progress of
-    its controller's registration. `received` is the last high watermark sent to the node, if the node reports this
-    value. `applied` is the number of log records that a broker has applied to its metadata. `start` is where the node's
-    log starts: the part of `log` below `start` is in the node's snapshot.
+    log, if flushing may lag. A candidate stores the votes that it was `granted`. `fetched` says whether the node has
+    received a response from its leader; this is recorded only if pre-votes depend on it. `lost` means that the node is
+    an observer whose fetch timeout has expired, `active` means that its controller was notified that the node leads,
+    and `failed` means that the node stopped because it had to truncate below its high watermark. `registration` is the
+    progress of its controller's registration. `received` is the last high watermark sent to the node, if the node
+    reports this value. `applied` is the number of log records that a broker has applied to its metadata. `start` is
+    where the node's log starts: the part of `log` below `start` is in the node's snapshot.
     """
 
     role: Role

@@ -1,4 +1,4 @@
-"""Unclean recovery: which replica is elected once ISR and ELR are empty, and which records are lost (KIP-966).
+"""Unclean recovery: which replica is elected once the ISR and ELR are empty, and which records are lost (KIP-966).
 
 The model simplifies replication: a follower copies one record in one step, every broker knows the controller's
 decisions, and a crash is noticed immediately. The model keeps only what a recovery rule uses: logs that end at
@@ -48,7 +48,7 @@ class Rule(IntEnum):
 
 
 class Wait(IntEnum):
-    """The brokers whose responses the controller awaits: none (Aggressive), last known ELR (Balanced), or all."""
+    """The brokers whose responses the controller awaits: none (Aggressive), the last known ELR (Balanced), or all."""
 
     NOBODY = 0
     LAST_KNOWN = 1
@@ -219,7 +219,7 @@ def follower_joins(s: State, c: C, follower: int) -> None:
 
 
 def forget_eligible(s: State, c: C) -> None:
-    """Clear ELR and last known ELR if the ISR is large enough (maybePopulateTargetElr)."""
+    """Clear the ELR and the last known ELR if the ISR is large enough (maybePopulateTargetElr)."""
     if bits.size(s.isr) >= c.min_isr:
         s.elr = 0
         s.known = 0
@@ -259,7 +259,7 @@ def broker_is_unfenced(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, kept=Offset)
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
-    """A broker crashes, keeps the first records of its log, and leaves ISR and ELR because its shutdown is unclean."""
+    """A broker crashes, keeps the first records of its log, and leaves the ISR and ELR: its shutdown is unclean."""
     require(s.budget.crashes > 0, bound=C.crashes)
     r = s.replica[broker]
     require(not r.down)
@@ -325,8 +325,8 @@ def awaited(s: State, c: C) -> int:
 
 @action(broker=Broker)
 def controller_recovers(s: State, c: C, broker: int) -> None:
-    """If ISR and ELR are empty, the controller queries active replicas and elects one by the recovery rule. If several
-    logs are equal, the controller may choose any of them. The elected replica becomes the whole ISR
+    """If the ISR and ELR are empty, the controller queries active replicas and elects one by the recovery rule. If
+    several logs are equal, the controller may choose any of them. It is then the only member of the ISR
     (UncleanRecoveryManager, KAFKA-15580; not in 4.4).
     """
     candidates = active(s, c)
@@ -343,9 +343,9 @@ def controller_recovers(s: State, c: C, broker: int) -> None:
 
 
 def refuse(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.min_isr > c.brokers:
-        return f"min_isr={c.min_isr} is more than brokers={c.brokers}: write at most that many."
+        return f"min_isr={c.min_isr} is more than brokers={c.brokers}: write min_isr={c.brokers} or less."
     return None
 
 

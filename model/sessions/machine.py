@@ -1,7 +1,7 @@
 """A broker's registration, heartbeats, and session at the active controller, in a model with time.
 
-Time is counted in ticks, each an eighth of broker.session.timeout.ms. A heartbeat that reaches an active controller
-takes at most one tick. Modelled on BrokerLifecycleManager, BrokerHeartbeatManager, ClusterControlManager and
+Time is counted in ticks, each of which is an eighth of broker.session.timeout.ms. A heartbeat that reaches an active
+controller takes at most one tick. Modelled on BrokerLifecycleManager, BrokerHeartbeatManager, ClusterControlManager and
 ReplicationControlManager. Simplifications: There is one broker, because each broker has its own session. One controller
 represents the quorum; it may be inactive, and its writes are committed immediately. A registration includes the
 heartbeat that unfences the broker. A controlled shutdown is one step. The controller looks for expired sessions in
@@ -27,7 +27,7 @@ from fencepost.model.language import (
 
 
 class Sessions(IntEnum):
-    """Which fenced brokers have a session: until 3.9, none; in 4.0, those that were in contact and, under a new
+    """The fenced brokers that have a session: until 3.9, none; in 4.0, those that were in contact and, under a new
     controller, all; since 4.1, those that were in contact with this controller (KAFKA-19130).
     """
 
@@ -46,11 +46,11 @@ class C(Constants):
         0,
         low=0,
         high=16,
-        meaning="maximum ticks between failed heartbeats; 0 means the heartbeat interval (KAFKA-19294)",
+        meaning="maximum number of ticks between failed heartbeats; 0 means the heartbeat interval (KAFKA-19294)",
     )
     outage = bound(4, low=0, high=16, meaning="maximum number of ticks without an active controller during a failover")
-    overload = bound(8, low=0, high=16, meaning="ticks for which a controller is overloaded")
-    freeze = bound(9, low=0, high=16, meaning="ticks for which a frozen broker sends no heartbeat (KAFKA-19586)")
+    overload = bound(8, low=0, high=16, meaning="ticks during which a controller is overloaded")
+    freeze = bound(9, low=0, high=16, meaning="ticks during which a frozen broker sends no heartbeat (KAFKA-19586)")
 
     failovers = bound(1, low=0, high=2, meaning="failovers of the active controller")
     overloads = bound(0, low=0, high=2, meaning="times that the controller is overloaded")

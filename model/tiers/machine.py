@@ -113,8 +113,8 @@ def follower_starts_over(s: State, c: C, follower: int) -> None:
 def follower_rebuilds(s: State, c: C, follower: int) -> None:
     """A follower whose fetch offset is only in the tier rebuilds its log from the tier.
 
-    The leader answers OFFSET_MOVED_TO_TIERED_STORAGE. The follower builds log start, epochs and high watermark up to
-    the leader's local log start (TierStateMachine). If the tier has no segment up to that log start, the follower
+    The leader answers OFFSET_MOVED_TO_TIERED_STORAGE. The follower rebuilds the log start, epochs and high watermark up
+    to the leader's local log start (TierStateMachine). If the tier has no segment up to that log start, the follower
     retries.
     """
     require(agrees(s, follower))
@@ -166,7 +166,7 @@ def controller_elects(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker)
 def broker_restarts(s: State, c: C, broker: int) -> None:
-    """A broker stops cleanly and restarts: it no longer leads, and has lost its information about the tier.
+    """A broker stops cleanly and restarts: it no longer leads, and no longer has its information about the tier.
 
     LogLoader: before KAFKA-15351, the broker's log then starts with the first local segment.
     """
@@ -203,7 +203,7 @@ VERSIONS = (
     ),
     Version(
         "kafka-3.7",
-        "as 3.7.1 and 3.7.2, with KAFKA-16073; without KAFKA-16711, KAFKA-16890",
+        "like 3.7.1 and 3.7.2, with KAFKA-16073; without KAFKA-16711, KAFKA-16890",
         _3_7,
         (Version("kafka-3.7.0", "without KAFKA-16073", {"local_start_moves_first": 0}),),
     ),

@@ -1,5 +1,5 @@
-"""Constants and state of a partition with tiered storage (KIP-405). Leader epoch and offset identify a record: only one
-leader writes in an epoch, once at each offset.
+"""Constants and state of a partition with tiered storage (KIP-405). A leader epoch and an offset identify a record:
+only one leader writes in an epoch, once at each offset.
 """
 
 from typing import Annotated
@@ -33,7 +33,7 @@ class C(Constants):
 
     unclean = bound(0, low=0, high=2, meaning="unclean leader elections")
     restarts = bound(0, low=0, high=2, meaning="restarts of brokers")
-    failures = bound(0, low=0, high=2, meaning="copies to the tier that fail")
+    failures = bound(0, low=0, high=2, meaning="failed copies to the tier")
     late_copies = bound(0, low=0, high=2, meaning="copies that finish after another broker has become leader")
     moves = bound(
         0, low=0, high=2, meaning="moves of the leader's replica to another directory of its broker (KIP-113)"
@@ -60,7 +60,7 @@ class C(Constants):
     finished_copies_count = switch(default=True, meaning="only finished copies count for retention (KAFKA-17062)")
 
     expiry_seeds = switch(
-        default=True, meaning="if unknown, retention looks up which segments are in the tier (KAFKA-20732)"
+        default=True, meaning="retention looks up which segments are in the tier if it does not know this (KAFKA-20732)"
     )
     expiry_waits = switch(
         default=False, meaning="remote retention waits until the leader knows the copied segments (one task until 3.8)"
@@ -89,8 +89,8 @@ class Replica(Record):
 
     `local` is the local log start; from there, a leader reads its disk. `tiered` is highestOffsetInRemoteStorage + 1,
     or 0 if nothing is known to be in the tier. `copied` is the offset that a leader copies next, or NONE if the leader
-    has to look up that offset. `copying` to `copying_end`, in epoch `copying_epoch`, is the segment being copied.
-    `moved` means that the log has moved to another directory since the copy began.
+    has to look up that offset. The segment being copied reaches from `copying` to `copying_end`, in epoch
+    `copying_epoch`. `moved` means that the log has moved to another directory since the copy began.
     """
 
     log: Annotated[Array[Entry], Size(C.log_size)]
@@ -155,7 +155,7 @@ class State(Record):
 
 
 def initial(s: State, c: C) -> None:
-    """Broker 0 leads, all brokers are in the ISR, and logs and tier are empty."""
+    """Broker 0 leads, all brokers are in the ISR, and the logs and the tier are empty."""
     s.isr = bits.everyone(c.brokers)
     for broker in range(c.brokers):
         s.replica[broker].copied = NONE
@@ -188,7 +188,7 @@ def end_of_epoch(r: Replica, epoch: int) -> int:
 
 
 def restart_at(r: Replica, c: C, start: int, end: int) -> None:
-    """Remove all records. The log then starts at `start`, the local log at `end` (truncateFullyAndStartAt)."""
+    """Remove all records. The log then starts at `start`, and the local log at `end` (truncateFullyAndStartAt)."""
     for offset in range(r.end):
         if offset < start or offset >= end:
             r.log[offset].epoch = 0

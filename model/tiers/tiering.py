@@ -57,7 +57,7 @@ def first_in_tier(s: State, r: Replica) -> int:
 @action(leader=Broker)
 def leader_looks_up_tier(s: State, c: C, leader: int) -> None:
     """Before a new leader copies segments, it looks up what was copied and, since KAFKA-15351, where the log starts. It
-    repeats the lookup after a move to another directory; since KAFKA-16711, even if a copy has ended after the move.
+    looks these up again after a move to another directory; since KAFKA-16711, even if a copy has ended since then.
     """
     r = s.replica[leader]
     start = find_log_start(s, c, r) if c.leader_adopts_log_start else r.start
@@ -201,7 +201,7 @@ def number(c: C, epoch: int, offset: int, begun: int) -> int:
 
 
 def expired_segments(s: State, c: C, r: Replica) -> int:
-    """Return the numbers of the segments that retention deletes, as a set.
+    """Return the set of the segments that retention deletes, by their numbers.
 
     Retention deletes the segments below the log start, and then further segments while the remaining log is too large.
     """

@@ -138,7 +138,7 @@ def broker_publishes(s: State, c: C) -> None:
     TopicsDelta.apply: first deletions, then changes. The directory of each new replica is unassigned. If a delta cannot
     be applied, the image stays (MetadataBatchLoader.applyDeltaAndUpdate), but ReplicaManager.applyDelta deletes and
     creates replicas. A replica is not created if the broker still has the replica of another topic with that name
-    (getOrCreatePartition). That topic was not in the broker's image when it was deleted.
+    (getOrCreatePartition). This happens if the other topic was not in the broker's image when it was deleted.
     """
     d = s.delta
     kept = 0 if d.deleted != 0 else s.replicas

@@ -17,7 +17,7 @@ from fencepost.invariants.protocols import protocol
 
 from benchmarks import tuples
 from tests.helpers.commands import fencepost
-from tests.helpers.parameters import words
+from tests.helpers.parameters import few, words
 from tests.helpers.places import DOCS
 from tests.helpers.search import Search
 from tests.machines import LINEAGE
@@ -47,7 +47,7 @@ def checked(model: str, constants: tuple[tuple[str, Any], ...], engine: str) -> 
     return f.check(FOLDER / f"{model}.py", engine=engine, workers=1, constants=dict(constants))
 
 
-@pytest.mark.parametrize("row", named(COUNTS))
+@pytest.mark.parametrize("row", few(named(COUNTS), 2))
 def test_the_states_are_as_many_as_others_have_counted(row: dict[str, Any]) -> None:
     found = check(row)
     expected = row.get("counted", row["published"])

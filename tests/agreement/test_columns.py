@@ -246,6 +246,9 @@ def said(name: str) -> list[str]:
             found.append(str(error))
     return found
 
+
+@pytest.mark.long
+def test_compiled_code_reads_and_writes_nothing_but_states() -> None:
     code = "from tests.agreement.test_columns import *; print(json.dumps(said('native')))"
     own = {**os.environ, "PYTHONPATH": str(ROOT)}
     asked = [sys.executable, "-c", code]
@@ -264,6 +267,7 @@ def test_a_state_that_is_too_large_for_compiled_code_is_refused() -> None:
     )
 
 
+@pytest.mark.long
 def test_a_machine_that_nobody_has_any_more_is_freed(tmp_path: Path) -> None:
     def records() -> list[weakref.ref[type]]:
         machine, properties = load(numbered(37), tmp_path)

@@ -82,7 +82,7 @@ EVERY_FIELD = {
 """Constants under which a machine's states use every field, if the usual ones do not suffice."""
 
 
-@pytest.mark.parametrize("machine", few(EVERYTHING, 3))
+@pytest.mark.parametrize("machine", few(EVERYTHING, 6))
 def test_another_value_in_any_field_makes_another_key_row_and_hash(machine: Machine) -> None:
     constants = machine.set_constants(EVERY_FIELD.get(machine.name, {}))
     plain, layout = Interpreter(machine, constants), layout_under(machine, constants)

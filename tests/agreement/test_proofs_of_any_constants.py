@@ -56,7 +56,7 @@ def made(title: str, folder: Path, *change: str) -> tuple[Machine, tuple[Propert
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("title", few(TAKEN, 3))
+@pytest.mark.parametrize("title", few(TAKEN, 6))
 def test_what_is_said_of_any_constants_is_so_of_each(title: str, way: dict[str, Any], tmp_path: Path) -> None:
     machine, properties = made(title, tmp_path)
     least, wrong = each(machine, properties)

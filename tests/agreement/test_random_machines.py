@@ -4,7 +4,6 @@ import ast
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +40,14 @@ WRONG = {
     "no such message in a channel": 1222, "negative cost": 529,
 }  # fmt: skip
 """A machine for each kind of runtime error."""
+SMALLEST = (
+    2, 4, 7, 8, 9, 14, 15, 17, 19, 25, 26, 27, 43, 45, 46, 49, 51, 52, 58, 59, 66, 67, 69, 70, 71, 77, 82, 87, 93,
+    95, 97, 98, 101, 104, 107, 109, 113, 118, 122, 124, 133, 134, 138, 141, 142, 149, 155, 157, 166, 169, 172, 173,
+    174, 177, 184, 191, 201, 202, 213, 215, 219, 221, 223, 225, 227, 229, 230, 233, 235, 239, 241, 243, 244, 249,
+    251, 254, 258, 259, 262, 263, 267, 268, 270, 277, 278, 281, 284, 285, 286, 287, 291, 294, 306, 308, 315, 316,
+    323, 325, 327, 329,
+)  # fmt: skip
+"""The hundred of the first 325 machines that are compared soonest: with 40 states or more, or with an error."""
 ask = with_folder(compare_typed)
 
 
@@ -76,23 +83,17 @@ def test_every_runtime_error_is_of_a_known_kind() -> None:
     assert [text for text in texts if not any(part in text for part in elsewhere)] == []
 
 
-@pytest.mark.parametrize("first", few(range(0, 16, 8), 2))
+@pytest.mark.parametrize("first", few(range(0, 16, 4), 4))
 def test_a_random_machine_means_the_same_as_its_typed_program(first: int) -> None:
-    found = {seed: ask(numbered(seed)) for seed in range(first, first + 8)}
+    found = {seed: ask(numbered(seed)) for seed in range(first, first + 4)}
     assert {seed: how for seed, how in found.items() if how} == {}
     refused = [seed for seed, how in found.items() if how is None]
-    assert len(refused) <= 2, "most of what is drawn is in the language"
-
-
-@cache
-def smallest() -> list[int]:
-    """Return the numbers of the hundred machines with the shortest text among the first."""
-    return sorted(range(300), key=lambda seed: len(numbered(seed)))[:100]
+    assert len(refused) <= 1, "most of what is drawn is in the language"
 
 
 @pytest.mark.parametrize("part", range(10))
 def test_every_engine_says_of_a_random_machine_what_the_plain_semantics_says(part: int, tmp_path: Path) -> None:
-    rows = [look_at(seed, tmp_path) for seed in smallest()[part::10]]
+    rows = [look_at(seed, tmp_path) for seed in SMALLEST[part::10]]
     assert {row["seed"]: row["differs"] for row in rows if row.get("differs")} == {}
     assert sum(row.get("compared", 0) for row in rows) > 100
 
@@ -254,7 +255,7 @@ def test_no_claim_is_refuted(seed: int) -> None:
     assert claims.ask(seed, plants=False)["false"] == []
 
 
-@pytest.mark.parametrize("name", claims.PLANTS)
+@pytest.mark.parametrize("name", few(claims.PLANTS, 2))
 def test_a_false_claim_is_refuted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kind, where, what, instead = claims.PLANTS[name]
     assert claims.ask(SHOWS[name], (kind,))["false"] == []

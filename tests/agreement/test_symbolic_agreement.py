@@ -48,7 +48,7 @@ def title(walk: tuple[str, Mapping[str, int], int, int]) -> str:
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("walk", few(WALKS, 6), ids=title)
+@pytest.mark.parametrize("walk", few(WALKS[::-1], 14), ids=title)
 def test_engines_agree_on_every_state_of_a_random_walk(walk: tuple[str, dict[str, int], int, int], part: int) -> None:
     name, values, folded, solved = walk
     symbols = Symbols(*_with_values(name, values))
@@ -73,7 +73,7 @@ OUTSIDE_OF_ACTIONS = ("STATE_", "WITNESS_", "STEP_", "NORMALIZE_", "INITIAL_", "
 FAULTS = [item for item in faulty.Fault if not item.name.startswith(OUTSIDE_OF_ACTIONS)]
 
 
-@pytest.mark.parametrize("fault", few(FAULTS, 3), ids=lambda item: item.name.lower())
+@pytest.mark.parametrize("fault", few(FAULTS, 6), ids=lambda item: item.name.lower())
 @pytest.mark.parametrize("solve", [False, True], ids=["folded", "solved"])
 def test_a_step_that_is_an_error_of_the_plain_semantics_is_cut_and_never_dropped(
     fault: faulty.Fault, solve: bool
@@ -237,7 +237,7 @@ MACHINE = Machine("odd", "an odd model", State, C, initial, (go,), normalize=glo
 """The only action is `go`, properties are `judge` of states and `judge_step` of steps."""
 
 
-@pytest.mark.parametrize("text", few(CASES.values(), 3), ids=CASES)
+@pytest.mark.parametrize("text", few(CASES.values(), 9), ids=CASES)
 def test_engines_agree_on_every_state_of_an_odd_model(text: str, tmp_path: Path) -> None:
     machine, properties = load(f"{HEAD}{SCHEMA}{text}{TAIL}", tmp_path)
     symbols = Symbols(machine, {}, properties)

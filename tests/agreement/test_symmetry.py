@@ -42,7 +42,7 @@ def said(found: Any) -> list[Any]:
     return [(item.name, item.verdict, item.path and item.path.length) for item in found.properties]
 
 
-@pytest.mark.parametrize("name", ["truncate-to-hwm", "kip101", "kip279", "kip320"])
+@pytest.mark.parametrize("name", few(["kip320", "truncate-to-hwm", "kip101", "kip279"], 4))
 def test_renaming_replicas_commutes_with_every_step_and_changes_no_property(name: str) -> None:
     found = PROTOCOLS[name]
     machine = replace(found.machine, interchangeable=Replica)
@@ -114,6 +114,7 @@ def forgetting(plain: Interpreter, key: Key) -> Key:
     return plain.schema.key(state)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("values", few([{"crashes": 1, "clean_stops": 1}, {"elr": 1, "min_isr": 2}], 2))
 def test_with_any_leader_brokers_are_alike_and_every_step_of_the_exact_machine_is_possible(values: Any) -> None:
     found = ANY.machine.set_constants(values)
@@ -141,6 +142,7 @@ def test_a_search_for_any_leader_has_the_same_verdicts_with_symmetry(brokers: in
     assert said(one) == said(other)
 
 
+@pytest.mark.long
 def test_the_order_of_the_replica_list_is_refused_with_its_line() -> None:
     with pytest.raises(ModelError, match="found = broker"):
         api.check("replication", symmetry=True)
@@ -216,7 +218,7 @@ UNSEEN = ("s.k = min(A, 3)", "for m in s.box:\n        s.who = m.to", "r = s.par
 """What the cross-check misses: the steps lead to the same states, a bag seldom has two messages, things are alike."""
 
 
-@pytest.mark.parametrize("text", few(symmetric.DARING, 4))
+@pytest.mark.parametrize("text", few(symmetric.DARING, 8))
 def test_the_cross_check_notices_what_the_proof_misses(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -164,6 +164,7 @@ def relation(name: str) -> Relation:
     return Relation(sweeper.MACHINE if name == "sweeper" else machine_of(name)[0], values, lifted)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", few(WALKS, 3))
 def test_every_step_of_the_model_is_among_those_after_which_a_loop_may_leave_anything(name: str) -> None:
     found = relation(name)
@@ -177,7 +178,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize(("owner", "name", "wrong", "caught"), PLANTED.values(), ids=PLANTED)
+@pytest.mark.parametrize(("owner", "name", "wrong", "caught"), few(PLANTED.values(), 2, several=True), ids=PLANTED)
 def test_a_loop_that_leaves_too_little_is_caught(
     owner: Any, name: str, wrong: Any, caught: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

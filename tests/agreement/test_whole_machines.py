@@ -23,7 +23,7 @@ CASES, LIFTED = texts("whole.txt"), texts("lifted.txt")
 ASKED = ALWAYS | {name: ask for name, (_, ask) in SOMETIMES.items()}
 
 
-@pytest.mark.parametrize("text", few(CASES.values(), 4), ids=CASES)
+@pytest.mark.parametrize("text", few(CASES.values(), 8), ids=CASES)
 def test_every_engine_says_of_a_hard_machine_what_the_plain_semantics_says(text: str, tmp_path: Path) -> None:
     machine, properties = load(HEAD + text, tmp_path)
     for seed in range(2):  # choices of guards that are turned off

@@ -15,8 +15,14 @@ from fencepost.invariants.protocols import PROTOCOLS, protocol
 from tests.catalogue.archive import difference
 from tests.helpers.parameters import few
 
+LARGE = 200_000
+"""Number of states above which a search is long."""
 QUICK = [
-    pytest.param(run, id=run.name, marks=pytest.mark.xdist_group(run.protocol))
+    pytest.param(
+        run,
+        id=run.name,
+        marks=[pytest.mark.xdist_group(run.protocol), *([pytest.mark.long] if run.distinct > LARGE else [])],
+    )
     for run in runs()
     if run.profile is Profile.QUICK
 ]
@@ -28,7 +34,7 @@ def test_a_run_of_the_quick_profile_finds_what_is_pinned(run: Run) -> None:
     assert judge(run, Options(workers=1))[1] == ()
 
 
-@pytest.mark.parametrize("run", few(ARCHIVED, 4))
+@pytest.mark.parametrize("run", few(ARCHIVED, 8))
 def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
     for name, file in run.trace.items():
         found = replay(ARCHIVE / file)

@@ -114,7 +114,7 @@ CASES = [case for item in evidence().values() for case in item.cases if case.run
 
 
 @pytest.mark.parametrize(
-    "run", few([run for run in LASTING if (run.distinct or 0) < SMALL], 12), ids=lambda run: run.name
+    "run", few([run for run in LASTING if (run.distinct or 0) < SMALL], 24), ids=lambda run: run.name
 )
 def test_a_run_finds_what_is_pinned_and_no_case_of_it_is_vacuous(run: object) -> None:
     (chosen,) = (item for item in LASTING if item is run)
@@ -143,7 +143,7 @@ def steps(title: str) -> set[tuple[Any, Any]]:
 
 @pytest.mark.long
 def test_data_replication_takes_the_same_steps_whatever_fetches_report() -> None:
-    """K1166-S4: brokers ignore the field HighWatermark; if leaders heeded it, steps would differ."""
+    """K1166-S4: brokers ignore the HighWatermark field; if leaders heeded it, steps would differ."""
     ignored = [steps(f"2 brokers, fetches report {reports}") for reports in ("absent", "own", "unknown")]
     assert ignored[0] == ignored[1] == ignored[2]
     assert all(

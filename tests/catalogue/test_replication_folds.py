@@ -79,6 +79,7 @@ def test_verdicts_and_lengths_are_the_same_without_normalizing(name: str) -> Non
     assert judged(whole) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", few(each(), 8))
 def test_known_gap_a_longer_window_of_images_finds_some_traces_that_are_one_state_shorter(name: str) -> None:
     pinned = configurations()[name].violated

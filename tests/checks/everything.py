@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.checks.parts import PARTS, Part, missing
-from tests.checks.quick import KEPT, ROOT, environment, pip
+from tests.checks.quick import KEPT, ROOT, environment, install_packages
 
 PASSED, FAILED, LEFT_OUT, STOPPED = "passed", "failed", "left out", "stopped"
 LAST = 60
@@ -97,7 +97,7 @@ def run(parts: Iterable[Part], *, until: float = float("inf"), named: bool = Fal
     kept = folder / "outcomes.json"
     before = {row[0]: Outcome(*row) for row in json.loads(kept.read_text())} if kept.exists() else {}
     outcomes: dict[str, Outcome] = {}
-    pip("install", "tox>=4.22")
+    install_packages("tox>=4.22", "tox-uv>=1.20")
     try:
         for part in parts:
             seconds = min(part.minutes * 60, until - time.monotonic())

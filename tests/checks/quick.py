@@ -9,6 +9,7 @@ import threading
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from tests.checks.parts import JAVA, has
 
@@ -18,7 +19,9 @@ KEPT = ROOT / ".checks"
 INSTALLED = KEPT / "installed"
 """The package as installed for users: the checkers do not follow editable installations."""
 PYTHON = sys.executable
-PIP = [PYTHON, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+UV = [str(Path(PYTHON).parent / "uv"), "pip", "install", "--quiet", "--python", PYTHON]
+SPARK = [*UV, "--config-setting=--build-option=--compression=stored", "pyspark>=4"]
+"""PySpark has no wheel: uv builds one, and compressing it would take longer than all the rest."""
 WITHOUT_JAVA = (
     "Spark's tests were left out: they need Java 17 or newer, which was not found. Install it (Debian: "
     "apt-get install openjdk-17-jre-headless) or set JAVA_HOME."
@@ -62,46 +65,40 @@ def environment() -> dict[str, str]:
     }
 
 
-def requirements() -> dict[str, object]:
+def requirements() -> dict[str, Any]:
     data = tomllib.loads((ROOT / "pyproject.toml").read_text())
     return {"project": data["project"], "groups": data["dependency-groups"]}
 
 
-def pip(*words: str) -> None:
-    """Run pip, and show its output only on failure."""
-    done = subprocess.run([*PIP, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+def install_packages(*words: str, by: list[str] = UV) -> None:
+    """Install packages, and show the installer's output only on failure."""
+    done = subprocess.run([*by, *words], cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(f"pip {shlex.join(words)} failed:\n{done.stdout}{done.stderr}")
+        sys.exit(f"{shlex.join([*by, *words])} failed:\n{done.stdout}{done.stderr}")
 
 
 def install() -> None:
-    """Install the tests' dependencies into this environment, once."""
+    """Install the tests' dependencies into this environment, once. Spark's engine is installed beside the tests."""
     KEPT.mkdir(exist_ok=True)
     stamp = Path(sys.prefix) / "installed.txt"
     wanted = hashlib.sha256(repr((requirements(), sys.version, has(JAVA))).encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    pip("install", "--upgrade", "pip>=25.1")
-    wheels, extras = KEPT / "wheels", "prove,hypothesis,mcp"
-    command = [*PIP, "wheel", "--no-deps", "--wheel-dir", str(wheels), "pyspark>=4"]  # it has no wheel
-    with (KEPT / "wheels.txt").open("w") as log:
-        spark = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log) if has(JAVA) else None
-    more = ["--group", "test", "--group", "checks"]
-    pip("install", "--no-compile", "-e", f".[{extras}]", *more)
-    if spark is not None:
-        spark.wait()
-        pip("install", "--no-compile", "-e", f".[{extras},spark]", "--find-links", str(wheels))
+    install_packages("uv>=0.5", by=[PYTHON, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"])
+    spark = [name for name in requirements()["project"]["optional-dependencies"]["spark"] if "pyspark" not in name]
+    extras = ["-e", ".[prove,hypothesis,mcp]", *(spark if has(JAVA) else [])]
+    install_packages(*extras, "--group", "test", "--group", "checks")
     stamp.write_text(wanted)
 
 
 def lanes() -> tuple[list[str], Lane]:
     """Return the command of the tests, and the lane of the other checks."""
     tests = [PYTHON, "-m", "pytest"]
-    build = [*PIP, "install", "--no-deps", "--no-build-isolation", "--upgrade", "--target", str(INSTALLED), "."]
+    build = [*UV, "--no-deps", "--no-build-isolation", "--upgrade", "--target", str(INSTALLED), "."]
     apart = ["env", f"PYTHONPATH={INSTALLED}"]
     circles = [*apart, PYTHON, "-m", "tests.imports.circles"]  # without one, each module imports alone
     mypy = [PYTHON, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(KEPT / "mypy")]
-    spark = [("spark", [[PYTHON, "-m", "pytest", "-q", "-n", "0", SPARK_TEST]])] if has(JAVA) else []
+    spark = [("spark", [SPARK, [PYTHON, "-m", "pytest", "-q", "-n", "0", SPARK_TEST]])] if has(JAVA) else []
     return tests, Lane(
         [
             ("lint", [["ruff", "check", "."], ["ruff", "format", "--check", "."]]),

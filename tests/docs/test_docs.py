@@ -22,6 +22,7 @@ from tests.helpers.places import DOCS, ROOT
 
 LONG = re.compile(r"check +#|faults replication|--checkpoint")
 """Commands of pages that take more than a few seconds, or leave files behind."""
+SLOW = re.compile(r"--format html|check replication|simulate")
 MODEL, SUITE = "fetch_from_anyone.py", "test_fetch_from_anyone.py"
 
 
@@ -48,11 +49,14 @@ def test_the_model_of_the_first_page_can_be_checked_as_it_stands(tmp_path: Path)
 
 @pytest.mark.parametrize(
     "line",
-    dict.fromkeys(
-        line.partition("#")[0].strip()
-        for line in lines("README.md", "docs/start.md", "docs/use/ablation.md")
-        if line.startswith("fencepost") and not LONG.search(line)
-    ),
+    [
+        pytest.param(line, marks=[pytest.mark.long] * bool(SLOW.search(line)))
+        for line in dict.fromkeys(
+            line.partition("#")[0].strip()
+            for line in lines("README.md", "docs/start.md", "docs/use/ablation.md")
+            if line.startswith("fencepost") and not LONG.search(line)
+        )
+    ],
 )
 def test_the_commands_of_the_first_pages_are_accepted(line: str) -> None:
     done = commands.fencepost(*shlex.split(line, comments=True)[1:])

@@ -83,6 +83,7 @@ def test_a_table_is_printed_by_its_name_and_inserted_in_pages() -> None:
     assert guarantees("--table", "LIN-1").stdout.startswith("| id | property |")
 
 
+@pytest.mark.long
 def test_the_pages_of_guarantees_show_all_evidence(made: dict[str, str]) -> None:
     text = "".join(page for name, page in made.items() if name.startswith("guarantees/"))
     for name in evidence():

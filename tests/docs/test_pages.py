@@ -17,6 +17,7 @@ from fencepost.site.stale import SIZES, crashes_measured, refuted
 from fencepost.site.tables import MARK, with_tables
 from fencepost.site.tables import measured as measured_runs
 
+from tests.helpers.parameters import few
 from tests.helpers.places import DOCS, ROOT
 
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -200,7 +201,7 @@ def test_no_verdict_of_stale_figures_is_refuted() -> None:
     assert list(refuted()) == []
 
 
-@pytest.mark.parametrize("name", list(bases()))
+@pytest.mark.parametrize("name", few(bases(), 3))
 def test_every_measured_history_replays_and_each_needed_row_has_one(name: str) -> None:
     found = list(histories(measured()[name]))
     assert found
@@ -227,6 +228,7 @@ def test_a_history_that_the_model_refuses_is_an_error() -> None:
         history("kip320", ({**row, "steps": row["steps"][1:]}, base))
 
 
+@pytest.mark.long
 def test_the_pages_on_checks_have_every_guard_of_the_measured_protocols() -> None:
     made = build.built()
     for name, data in measured().items():

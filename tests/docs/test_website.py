@@ -69,6 +69,7 @@ def test_runs_have_the_pinned_counts_and_lengths(name: str) -> None:
         assert all(f"[{prop}](" in row and f") {length}" in row for prop, length in run.violated.items())
 
 
+@pytest.mark.long
 def test_below_an_entry_are_its_runs_traces_guards_and_the_claims_that_say_the_same() -> None:
     shown = details(entries()["KIP903-S1"], "guarantees/kip-903.md")
     assert 'href="../traces/replication-b09-kip-903.html"' in shown
@@ -192,6 +193,7 @@ def test_the_page_of_a_trace_leads_into_the_explorer_and_to_what_it_is_evidence_
     assert of_trace("archive/x.trace") == "traces/x.html"
 
 
+@pytest.mark.long
 def test_every_story_is_offered_on_the_first_page_and_where_its_subject_is() -> None:
     names = [story.name for story in all_stories()]
     offered = re.findall(r'href="explore/index\.html#story=([^"]+)"', card())

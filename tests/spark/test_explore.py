@@ -221,7 +221,7 @@ def test_a_search_that_ends_before_spark_says_that_nothing_is_kept(context: Spar
 COMMAND = ["check", "kip320", "--set", "replicas=2", "--engine", "spark", "--json"]
 APART = pytest.mark.xdist_group("spark-processes")
 """Group of tests that start Spark in separate processes, which need not wait for those of this one."""
-CLUSTER = ["--master", "local-cluster[2,1,1024]", "--handover", "200"]
+CLUSTER = ["--master", "local-cluster[2,1,1024]", "--handover", "650"]
 EXPECTED = {"distinct": 5973, "generated": 11733, "depth": 18, "complete": True, "verdict": "holds"}
 
 
@@ -266,7 +266,7 @@ def is_executor(process: psutil.Process) -> bool:
 @APART
 def test_real_executors_find_the_same_and_one_that_dies_costs_no_state(tmp_path: Path) -> None:
     with started(tmp_path / "kept") as process:
-        wait_for_level(tmp_path / "kept", 9, process)
+        wait_for_level(tmp_path / "kept", 11, process)
         executors = [child for child in psutil.Process(process.pid).children(recursive=True) if is_executor(child)]
         assert len(executors) >= 2
         executors[0].kill()
@@ -279,7 +279,7 @@ def test_real_executors_find_the_same_and_one_that_dies_costs_no_state(tmp_path:
 def test_a_driver_that_was_killed_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     with started(folder) as process:
-        wait_for_level(folder, 9, process)
+        wait_for_level(folder, 11, process)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     with start(*COMMAND, "--master", "local[2]", "--checkpoint", str(folder), "--resume") as again:

@@ -1,8 +1,8 @@
 """The alternating bit protocol: each value arrives once, in order, although the channels lose messages.
 
 This is Lamport's `AlternatingBit`. The channels may grow without limit, so the search bounds their length. If a step
-would exceed the bound, TLC counts the step but discards the resulting state; in this model, a guard that names its
-bound blocks it.
+would exceed the bound, TLC counts the step but discards the resulting state; in this model, a guard that names the
+bound blocks the step.
 """
 
 from typing import Annotated

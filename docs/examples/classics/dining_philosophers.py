@@ -102,7 +102,7 @@ def eat(s: State, c: C, philosopher: int) -> None:
 
 @action(philosopher=Philosopher)
 def think(s: State, c: C, philosopher: int) -> None:
-    """A philosopher that thinks gets hungry."""
+    """A thinking philosopher gets hungry."""
     require(s.at[philosopher] == At.THINKING)
     s.at[philosopher] = At.LOOKING
     s.sated[philosopher] = False

@@ -2,7 +2,7 @@
 
 This is Lamport's `InnerFIFO`, from "Specifying Systems". A wire has a value and two bits; while the bits differ, it
 carries the value. The queue may grow without limit, so the search bounds its length. If a step would exceed the bound,
-TLC counts the step but discards the resulting state; in this model, a guard that names its bound blocks it.
+TLC counts the step but discards the resulting state; here, a guard that names the bound blocks the step.
 """
 
 from typing import Annotated

@@ -104,7 +104,7 @@ def latest_vote(message: Message) -> int:
 
 @action(ballot=Ballot, value=Value)
 def phase_2a(s: State, c: C, ballot: int, value: int) -> None:
-    """A ballot with a quorum of promises proposes their latest vote's value or, without a vote, any value."""
+    """A ballot with a quorum of promises proposes the value of their latest vote, or any value if there is none."""
     message = s.sent[ballot]
     latest = latest_vote(message)
     require(message.asked == NONE)

@@ -158,7 +158,7 @@ def value_to_ask_for(message: Sent, leaves_out: int, c: C) -> Value:
 
 @action(ballot=Ballot, manager=Manager, leaves_out=Acceptor)
 def phase_2a(s: State, c: C, ballot: int, manager: int, leaves_out: int) -> None:
-    """A later ballot with a quorum of promises proposes their latest vote's value or, without a vote, to abort."""
+    """A later ballot with a quorum of promises proposes their latest vote's value, or to abort if there is no vote."""
     message = s.instance[manager].sent[ballot]
     require(ballot > 0)
     require(message.asked == Value.NOTHING)
@@ -214,7 +214,7 @@ def a_later_ballot_commits(s: State, c: C) -> bool:
 
 MACHINE = Machine(
     "paxos-commit",
-    "Two-phase commit that acceptors decide",
+    "Two-phase commit in which acceptors decide",
     State,
     C,
     initial,

@@ -1,7 +1,7 @@
 """Prisoners and two switches: a puzzle in which one prisoner counts until all have been in the room.
 
 This is Lamport's `Prisoners`. A prisoner who is brought into the room must flip one of two switches. Every prisoner
-except the counter moves switch A up twice, when it is down on a visit; the counter moves it down and counts. Prisoner 0
+except the counter moves switch A up on two visits that find it down; the counter moves it down and counts. Prisoner 0
 is the counter.
 """
 
@@ -50,7 +50,7 @@ def initial(s: State, c: C, a_is_up: bool, b_is_up: bool) -> None:
 
 @action(prisoner=Prisoner)
 def visit(s: State, c: C, prisoner: int) -> None:
-    """A prisoner moves switch A up, or otherwise flips switch B."""
+    """A prisoner moves switch A up if allowed, and otherwise flips switch B."""
     require(prisoner != 0)
     if not s.a_is_up and s.moved[prisoner] < c.times:
         s.a_is_up = True
@@ -61,7 +61,7 @@ def visit(s: State, c: C, prisoner: int) -> None:
 
 @action()
 def visit_of_the_counter(s: State, c: C) -> None:
-    """The counter moves switch A down and counts, or otherwise flips switch B."""
+    """If switch A is up, the counter moves it down and counts; otherwise, it flips switch B."""
     if s.a_is_up:
         s.a_is_up = False
         s.count += 1

@@ -106,7 +106,7 @@ def what_is_detected_is_so(s: State, c: C) -> bool:
 
 @always
 def dijkstras_invariant(s: State, c: C) -> bool:
-    """All nodes that the token has passed are passive, or the token or a node still ahead of it is black."""
+    """All nodes that the token has passed are passive, unless the token or a node still ahead of it is black."""
     return (
         all(not bits.contains(s.active, node) for node in range(s.token + 1, c.nodes))
         or any(bits.contains(s.black, node) for node in range(s.token + 1))

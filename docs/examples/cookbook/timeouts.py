@@ -1,4 +1,4 @@
-"""Timeouts: a field counts the ticks until a deadline, and each tick lowers it.
+"""Timeouts: a field counts the ticks until a deadline, and each tick lowers the field.
 
 No request waits beyond its deadline.
 """

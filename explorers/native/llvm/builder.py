@@ -36,7 +36,7 @@ BITWISE = {"&": "and", "|": "or", "^": "xor"}
 
 
 class Builder:
-    """A function being written. `at` is the current block, which a jump ends; `begin` starts the next block."""
+    """A function being written. `at` is the current block, which ends with a jump; `begin` starts the next block."""
 
     def __init__(self, name: str, parameters: Sequence[Type], *, exported: bool = False, attributes: str = "") -> None:
         self.name, self.exported, self.attributes = name, exported, attributes
@@ -201,7 +201,7 @@ class Builder:
         return self.load(address, memory) if isinstance(memory, Cell) else Value(address, memory)
 
     def write(self, address: str, memory: Memory, value: Value) -> None:
-        """Write a number, or copy a record. Two records of one type must be identical or must not overlap."""
+        """Write a number, or copy a record. Two records of the same type must be identical or must not overlap."""
         if isinstance(memory, Cell):
             self.store(address, memory, value)
         elif memory.bytes > FEW:

@@ -32,8 +32,8 @@ _RESULTS = {"None": None, "I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _NUMBERS = {"I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _KINDS = {"I": "i", "U": "u"}
 HUGE = 1 << 21
-"""Size of a huge page, in bytes. If the system supports huge pages, large arrays use them: there are fewer TLB misses,
-and memory is cleared faster.
+"""Size of a huge page, in bytes. If the system supports huge pages, large arrays use them, which reduces TLB misses and
+clears memory faster.
 """
 _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
@@ -114,7 +114,7 @@ def _sum(exports: dict[str, Export], code: bytes) -> str:
 
 
 def address_of(array: Any) -> int:
-    """Return the address of an array; unlike `array.ctypes.data`, this takes a quarter of the time."""
+    """Return the address of an array, in a quarter of the time that `array.ctypes.data` takes."""
     if array.dtype.names is None and array.size and array.flags.writeable:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
     return int(array.ctypes.data)
@@ -215,7 +215,7 @@ def _call_kept(_kernel: Kernel, call: Callable[..., Any], _kept: tuple[Any, ...]
 
 
 def _taken(annotation: str) -> tuple[Any, int] | None:
-    """Return an array's element type (None for records) and number of dimensions; None for numbers and functions."""
+    """Return an array's element type (None for records) and number of dimensions, or None for numbers and functions."""
     if annotation in _NUMBERS:
         return None
     known = {"Checks": np.int64, "Constants": np.int64, "Rows": None}

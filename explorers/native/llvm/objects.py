@@ -24,7 +24,7 @@ class CompileError(RuntimeError):
 
 @dataclass(frozen=True)
 class Target:
-    """The compilation target: LLVM's names of the system and the processor ("" for the baseline)."""
+    """The compilation target: LLVM's names for the system and the processor ("" for the baseline)."""
 
     triple: str
     processor: str = ""

@@ -1,5 +1,5 @@
 """Translator from restricted Python to LLVM IR. Every function is translated for the types of its arguments. A local
-variable that is bound once is a value; a variable that is bound several times is a stack slot.
+variable that is bound once becomes a value; a variable that is bound several times becomes a stack slot.
 """
 
 import ast
@@ -354,7 +354,7 @@ class Function:
     # -- arithmetic
 
     def arithmetic(self, operator: ast.operator, left: Value, node: ast.expr) -> Value:
-        """Return `left operator node`. Sums and products can wrap, but operands stay far from the limits of 64 bits."""
+        """Return `left operator node`. Sums and products can wrap, but operands stay far from the 64-bit limits."""
         sign, build = _SIGNS[type(operator)], self.build
         right = self.expression(node)
         if sign in ("+", "-", "*"):

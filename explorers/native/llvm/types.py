@@ -32,7 +32,7 @@ class Vector:
 
 
 class Struct:
-    """A record type: fields by name, each with an offset in bytes. Equal types are one object."""
+    """A record type: fields by name, each with an offset in bytes. Equal types share one object."""
 
     def __init__(self, fields: "Mapping[str, tuple[int, Memory]]", size: int) -> None:
         self.fields, self.bytes = fields, size
@@ -111,7 +111,7 @@ class Records:
         self._made: dict[Any, Memory] = {}
 
     def made(self, plain: Any) -> Memory:
-        """Return the type for a description. Equal descriptions yield one object."""
+        """Return the type for a description. Equal descriptions yield the same object."""
         if isinstance(plain, str):
             return CELLS[plain]
         if plain not in self._made:

@@ -45,7 +45,7 @@ class Bags:
         self._call(build, "clear", message.type, [message])
 
     def remove(self, build: Builder, e: Value, bag: Value, message: Value) -> None:
-        """Remove a message if the bag contains it, otherwise the first equal one, otherwise record the error ABSENT."""
+        """Remove the message itself or, if it is not there, the first equal one; if both are missing, record ABSENT."""
         self._call(build, "remove", bag.type, [e, bag, message])
 
     def sort(self, build: Builder, bag: Value) -> None:

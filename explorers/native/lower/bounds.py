@@ -1,7 +1,7 @@
 """Detection of reached bounds: the guards of an action are evaluated again, but guards that are bounds always pass.
 
-`model/language/bounds.py` defines reached bounds. To keep the search fast, a separate function does this, and only if a
-guard for a bound refused a step in a state and the bound is not yet recorded for that state.
+`model/language/bounds.py` defines reached bounds. To keep the search fast, this is done in a separate function. It runs
+only if a guard for a bound refused a step in a state, and the bound is not yet recorded for that state.
 """
 
 from collections.abc import Iterable
@@ -16,12 +16,12 @@ from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, can_fail
 
 
 class Bounds:
-    """Cells of the check array, and counters, for reached bounds.
+    """Reached bounds: their cells in the check array, and their counters.
 
     Sets of bounds are bit masks. The caller sets `counting` to the bounds to count. `reached` contains the bounds
     reached in each state of the block, `known` the bounds reached in any state, and `dropped` the bounds that made the
-    current step omit an effect. The first counters count states by bound. A second set of counters is for bounds that
-    have not refused any step alone: it counts the steps that each refused together with others.
+    current step omit an effect. The first counters count states by bound. A second set of counters, for bounds that
+    have not refused any step alone, counts the steps that each of them refused together with others.
     """
 
     def __init__(self, module: Module) -> None:
@@ -75,8 +75,8 @@ class Trying(Choosing):
     """Code generator for a function that finds the bounds without which an action would be enabled in a state.
 
     The function evaluates guards as the action does, except that a guard for a bound refuses nothing: the function sets
-    the bound's bit and records it in the innermost loop. A check that fails after a guard for a bound is not an error:
-    it counts as a refusal by the bound. The remaining code is skipped if no count can change.
+    the bound's bit and records it in the innermost loop. If a check fails after a guard for a bound, it is not an
+    error, but counts as a refusal by the bound. The remaining code is skipped if no count can change.
     """
 
     def __init__(self, module: Module, bounds: Bounds, place: int) -> None:

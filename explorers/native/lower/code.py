@@ -160,7 +160,7 @@ class Code:
         return Value(text, Sort.NUMBER, node.low, node.high)
 
     def kept(self, node: Expression, value: Value) -> Value:
-        """Return a value clamped to the bounds of its expression; after a failed check, it may exceed them."""
+        """Return a value clamped to its expression's bounds, which the value may exceed after a failed check."""
         if not node.checks or (value.low >= node.low and value.high <= node.high):
             return value
         build = self.build
@@ -189,7 +189,7 @@ class Code:
 
     def decide(self, node: Expression, yes: str, no: str) -> None:
         """End the current block with a condition. Evaluate only the parts that are needed, unless it is cheaper to
-        evaluate all.
+        evaluate all of them.
         """
         build = self.build
         if isinstance(node, nodes.Literal):
@@ -259,7 +259,7 @@ class Code:
         return build.negated(found) if node.negated else found
 
     def first(self, node: nodes.Logic) -> Value:
-        """Return the operand that decides an `and` or `or`, for operands that may be other than 0 and 1."""
+        """Return the operand that decides an `and` or `or`, for operands that need not be 0 or 1."""
         build = self.build
         end = build.label()
         ways = []

@@ -101,7 +101,7 @@ class Lanewise:
         return Lanes(self.build.value(f"{BITWISE[sign]} <{LANES} x i{bits}> {one}, {other}"), bits, low, high)
 
     def shifted(self, sign: str, value: Value | Lanes, count: Value | Lanes) -> Thing:
-        """Return a shift, whose count must lie between 0 and the number of bits of a lane."""
+        """Return a shifted value. The count must be between 0 and the number of bits of a lane."""
         if count.low < 0 or count.high >= max(_WIDTHS):
             raise Unsuited
         if sign == "<<" and (value.low < 0 or value.high << count.high > GREATEST):

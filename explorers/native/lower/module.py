@@ -27,7 +27,7 @@ BYTES = Vector(CELLS["u8"], 0)
 BLOCK = 64
 """Number of states that are unpacked together: few enough for the fastest cache, and enough to be worth a call."""
 STACK = 1 << 20
-"""Maximum number of bytes of states on the stack, because some threads have only twice as much stack."""
+"""Maximum number of bytes that states may take on the stack, because some threads have only twice as much stack."""
 _ASIDE = 2
 """Number of states on the stack, besides a block, that an action or a kernel needs as working memory."""
 

@@ -20,7 +20,7 @@ class Rows:
     def __init__(self, state: Struct, place: int, layout: Layout) -> None:
         self.state, self.place = state, place
         self.exact = layout if layout.exact else None
-        """The layout, if exact. For an exact layout, packing takes no loop, and all masks are literals."""
+        """The layout, if exact. For an exact layout, packing needs no loop, and all masks are literals."""
 
     # -- in the functions of a module
 

@@ -17,7 +17,7 @@ from fencepost.explorers.program.ir.program import Parameter
 from fencepost.model.language.domains import InFlight
 
 MOST_WORDS = 8
-"""Maximum number of words for an action's parameter combinations, beyond which columns are not used."""
+"""Columns are not used if an action's parameter combinations take more than this many words."""
 _CELL = CELLS["i64"]
 
 
@@ -60,7 +60,7 @@ class Sieve:
         self.words = -(-self.most // BITS)
         self.chosen: list[tuple[Parameter, Value]] = []
         self.rest = 0
-        """First step of the loop nest executed separately for each state."""
+        """The first step of the loop nest that is executed for each state separately."""
         self.ends = False
         """Whether a guard that the columns evaluate never holds, so that no step survives."""
         self.group = number(0)
@@ -79,7 +79,7 @@ class Sieve:
         return found
 
     def write(self, effect: str) -> bool:
-        """Write the action for all states of the block. If columns are slower, write nothing and return False."""
+        """Write the action for all states of the block. If columns would be slower, write nothing and return False."""
         if not self.module.in_columns or not 0 < self.words <= MOST_WORDS:
             return False
         before = self.mark()

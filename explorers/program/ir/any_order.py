@@ -16,8 +16,8 @@ COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return a node that writes, with the reason, or None. If evaluation may stop early (`stops`), a node that may fail
-    counts as well.
+    """Return a node that writes, and the reason to report, otherwise None. If evaluation may stop early (`stops`), a
+    node that may fail counts as well.
     """
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
@@ -111,7 +111,7 @@ class Rounds:
         return isinstance(node.index, Local) and node.index.slot is self.loop.slot
 
     def names(self, place: Expression, seen: frozenset[Slot] = frozenset()) -> set[str]:
-        """Return the names of all fields that a place may refer to, as a whole or by an element."""
+        """Return the names of all fields to which a place, or an element of the place, may refer."""
         match place:
             case nodes.Field():
                 return {place.name}
@@ -236,7 +236,7 @@ class Rounds:
         return all(item.slot is not slot for item in later) and begins(self.loop.body, slot)
 
     def _is_total(self, slot: Slot) -> bool:
-        """Return whether iterations only accumulate into a variable with one operation, or all assign it one value."""
+        """Return whether all iterations accumulate into a variable with one operation, or assign it the same value."""
         values = [item.value for item in self._assigns(slot)]
         reads = [item for item in self.body if isinstance(item, Local) and item.slot is slot]
         if all(isinstance(item, Literal) for item in values):
@@ -268,7 +268,7 @@ def total_of(value: Expression, slot: Slot, functions: Sequence[Function]) -> ob
 
 
 def extreme_of(node: nodes.Select) -> nodes.Extreme | None:
-    """Return the extreme that an expression `max(best, value) if seen else value` computes, otherwise None."""
+    """Return the extreme that an expression such as `max(best, value) if seen else value` computes, if any."""
     match node:
         case nodes.Select(
             test=Local(), then=nodes.Extreme(values=(_, Local(slot=one))) as best, other=Local(slot=other)

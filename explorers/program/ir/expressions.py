@@ -31,7 +31,7 @@ class Functions(lifted.Adding, Protocol):
     checked: Program
 
     def function(self, made: Function, part: int | None = None) -> int:
-        """Return a function's number. If the function returns a tuple, `part` selects the returned value."""
+        """Return a function's number. If the function returns a tuple, `part` selects one of its values."""
 
 
 def where(node: ast.AST) -> nodes.At:
@@ -52,7 +52,7 @@ class Expressions:
         self.slots: list[nodes.Slot] = []
         self.named: dict[tuple[str, Type], nodes.Slot] = {}
         self.bound: list[dict[str, Expression]] = []
-        """The meanings of the variables of generators, with the innermost generator last."""
+        """The meanings of the generators' variables, with the innermost generator last."""
 
     def slot(self, name: str, kind: Type) -> nodes.Slot:
         self.slots.append(nodes.Slot(len(self.slots), name, kind))

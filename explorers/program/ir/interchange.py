@@ -1,4 +1,4 @@
-"""Proof from the typed program that values are interchangeable as declared.
+"""A proof, based on the typed program, that values are interchangeable as declared.
 
 If the proof fails, an error names the line.
 
@@ -389,8 +389,8 @@ def said(kind: Kind) -> str:
 
 
 def removes_all(functions: Sequence[Function], loop: nodes.For) -> tuple[Expression, Expression] | None:
-    """Return a bag and a test if the loop removes every message that passes the test, and the test does not read the
-    bag. In a model, the outer loop repeats the removal of the first matching message as often as the bag has room.
+    """If the loop removes every message of a bag that passes a test, and the test does not read the bag, return the bag
+    and the test. In a model, the outer loop removes the first matching message as often as messages fit in the bag.
     """
     match loop:
         case nodes.For(

@@ -1,6 +1,6 @@
 """Effects of larger constants, and of messages that no action sends, derived from a program's text.
 
-The analysis is conservative: each value must be searched, unless larger constants are known to add behaviours only.
+The analysis is conservative: every value must be searched unless larger constants are known to only add behaviours.
 There are two cases in which a larger constant only adds behaviours: it is a bound that only its own guards read, or it
 is the initial value of a budget that is spent in literal amounts and otherwise only compared with them. Two runs that
 differ only in such a constant take the same steps until the run with the smaller constant refuses a step, so the run
@@ -142,7 +142,7 @@ def _given(function: Function, place: Place, name: str) -> set[Node]:
 
 
 def _asked(function: Function, place: Place) -> tuple[set[Node], int]:
-    """Return the reads by guards that test whether enough of a budget is left, and the amount that they require."""
+    """Return the reads with which guards test whether enough of a budget is left, and the amount that they require."""
     names, most = oversights.names_in(function), 0
     found: set[Node] = set()
     for guard in function.body:
@@ -163,7 +163,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def _at_least(part: Expression) -> tuple[Expression | None, int]:
-    """Return the number that a condition tests, and the least value with which the condition holds."""
+    """Return the number that a condition tests, and the least value for which the condition holds."""
     if isinstance(part, nodes.Field):
         return part, 1
     if not isinstance(part, nodes.Compare) or len(part.rest) != 1:

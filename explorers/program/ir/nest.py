@@ -15,7 +15,7 @@ class Over:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compute:
-    """Statements before the later steps that compute the slots that a guard needs."""
+    """Statements that run before the later steps and compute the slots that a guard needs."""
 
     statements: Block
 

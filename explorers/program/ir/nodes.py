@@ -49,7 +49,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Node:
-    """A node with its position and its own checks that may fail."""
+    """A node with its position, and those of its own checks that may fail."""
 
     at: At
     checks: Failures = NEVER
@@ -379,7 +379,7 @@ class Add(Node):
     """Append a message to the bag. If `slot` is given, the slot refers to the new message.
 
     The bag is evaluated first, then all values, in order; then FULL is checked, and finally each value's domain. The
-    bag changes after all checks. Omitted fields are zero.
+    bag changes only after all checks. Omitted fields are zero.
     """
 
     bag: Expression

@@ -213,7 +213,7 @@ Where = tuple[int, str] | None
 
 
 def names_in(function: Function) -> Mapping[nodes.Slot, Where]:
-    """Return the reference in each slot that always holds the same one: parameters, and variables assigned once."""
+    """Return the references of slots that never change: those of parameters, and of variables assigned once."""
     found: dict[nodes.Slot, Where] = {slot: (number, "") for number, slot in enumerate(function.parameters)}
     for item in inside(function.body):
         if isinstance(item, nodes.Assign):
@@ -299,7 +299,7 @@ def _apart(program: Program, found: Iterable[Node], name: str) -> Iterator[Node]
 
 
 def _others(program: Program, condition: nodes.Expression, name: str) -> tuple[nodes.Expression, ...]:
-    """Return a condition's other parts if one of its comparisons can only become true with a larger constant."""
+    """Return a condition's other parts if a larger constant can only turn one of its comparisons from false to true."""
     match condition:
         case nodes.Logic():
             return tuple(part for value in condition.values for part in _others(program, value, name))

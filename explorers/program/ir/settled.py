@@ -153,7 +153,7 @@ class Settling:
         return node
 
     def is_safe(self, omitted: Iterable[Node]) -> bool:
-        """Return whether omitting these expressions changes nothing, because they neither fail nor write."""
+        """Return whether these expressions can be omitted, because they neither fail nor write."""
         every = list(inside(omitted))
         called = (self.functions[item.function] for item in every if isinstance(item, nodes.Call))
         return not any(item.checks for item in every) and not any(it.can_fail or it.effects.writes for it in called)

@@ -53,7 +53,7 @@ class Expressions:
         if self.may_be_none(node):
             text = ast.unparse(node)
             what = f"{text!r} is used as a condition, but Python treats NONE as true and 0 as false"
-            instead = f"write {text} == NONE instead of not {text}" if negated else f"write {text} != NONE"
+            instead = f"write {text} == NONE, without the `not`" if negated else f"write {text} != NONE"
             self.refuse(node, what, instead)
 
     def may_be_none(self, node: ast.expr) -> bool:
@@ -119,7 +119,7 @@ class Expressions:
         self.refuse(node, f"{word} is outside the modelling language", instead)
 
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
-        """Require a nonzero literal as a divisor, so that no engine divides by zero, and a shift that loses no bits."""
+        """Require that a divisor is a nonzero literal, so no engine divides by zero, and that a shift loses no bits."""
         literal = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(literal, ast.Constant) and literal.value):
             instead = "divide by a literal number, such as 2"
@@ -219,7 +219,7 @@ class Expressions:
 
     def place(self, node: ast.expr) -> Type:
         if not isinstance(node, ast.Attribute | ast.Subscript):
-            self.refuse(node, "this cannot be assigned to", "assign a local name or a field")
+            self.refuse(node, "this cannot be assigned to", "assign to a local variable or a field")
         kind = self.attribute(node) if isinstance(node, ast.Attribute) else self.subscript(node)
         self.made.types[node] = kind
         if isinstance(self.made.types.get(node.value), Consts):
@@ -248,7 +248,7 @@ class Expressions:
             if not equality:
                 self.refuse(node, "records have no order", "compare two records with == or !=, or compare their fields")
             if kinds[0] != kinds[1] or not isinstance(kinds[0], Rec | Arr):
-                instead = "compare numbers, or two records of one class"
+                instead = "compare numbers, or two records of the same class"
                 self.refuse(node, f"{say(kinds[0])} is compared with {say(kinds[1])}", instead)
             written.require_no_bags(self, node, kinds[0])
         return INT

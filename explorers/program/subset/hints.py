@@ -50,7 +50,7 @@ STATEMENTS: dict[type[ast.stmt], str] = {
     ast.ClassDef: "write the class at the top of the file",
     ast.Import: "import at the top of the file",
     ast.ImportFrom: "import at the top of the file",
-    ast.Delete: "assign the cleared value: 0 to a number, Replica() to a record of class Replica",
+    ast.Delete: "assign the cleared value: 0 for a number, Replica() for a record of class Replica",
 }
 RANDOM = {"random": CHANCE, "secrets": CHANCE, "uuid": CHANCE, "time": CLOCK, "datetime": CLOCK}
 """Modules whose functions return a different result each time, and what to use instead of each."""
@@ -106,7 +106,7 @@ def name(node: ast.Name, found: Any) -> tuple[str, str]:
     if isinstance(found, type) and issubclass(found, Enum):
         return f"{node.id!r} is an enum, not one of its members", f"write {node.id}.{next(iter(found.__members__))}"
     return (
-        f"{node.id!r} is not a number, parameter or local here.",
+        f"{node.id!r} is not a number, a parameter or a local variable here.",
         "assign a value to the name first, or pass the value as an argument",
     )
 

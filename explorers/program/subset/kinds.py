@@ -146,4 +146,4 @@ class Checking(Protocol):
     reads: Reads
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
-        """Check a function for a call with these types of arguments."""
+        """Check a function for calls with arguments of these types."""

@@ -81,7 +81,7 @@ def meaning(where: types.ModuleType | dict[str, Any], name: str) -> Any:
 
 
 def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, whole: bool = False) -> ModelError:
-    """Return an error for an `ast` or typed program node of a function. `whole` shows the function's first line."""
+    """Return an error for a function's node (`ast` or typed program). `whole` shows the function's first line."""
     code = python.__code__
     number = getattr(node, "lineno", code.co_firstlineno)
     lines, first = source_lines(python)
@@ -124,7 +124,7 @@ class Places:
         self.gone: set[str] = set()
         """Parameters that may be messages which the caller has already removed from a bag."""
         self.held: list[frozenset[str]] = []
-        """References already evaluated but to be used later."""
+        """References that were already evaluated, but will be used later."""
         self.loops: list[tuple[str, str]] = []
         """The bag and the variable of each enclosing loop; the variable is empty if it may refer to another item."""
         machine = scope.program.machine
@@ -179,7 +179,7 @@ class Places:
 
     @contextmanager
     def holding(self, *nodes: ast.expr) -> Iterator[None]:
-        """Check an expression that is evaluated after a reference is obtained and before it is used."""
+        """Check an expression that is evaluated between obtaining a reference and using it."""
         self.held += map(self.find, nodes)
         yield
         del self.held[len(self.held) - len(nodes) :]

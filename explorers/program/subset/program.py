@@ -46,7 +46,7 @@ class Program:
         self.known: dict[Callable[..., Any], Function] = known.functions | known.known if known else {}
         """Functions that were checked for this machine before."""
         self.reads: kinds.Reads = dict(known.reads) if known else {}
-        """Names of modules that checked functions read, with their meanings."""
+        """Module-level names that checked functions read, with their meanings."""
         self._open: list[Callable[..., Any]] = []
         self._refused: dict[str, ModelError] = {}
         _check_bags(machine.state)
@@ -238,7 +238,7 @@ def _called(kind: Type) -> str:
 
 
 def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
-    """Return the checked program. A function is checked once for each machine, until a name that it reads changes."""
+    """Return the checked program. A function is checked once per machine, and again if a name that it reads changes."""
     found: Program | None = machine.kept.get("checked")
     known = found if found and found.is_current() else None
     if known is None or list(map(id, known.asked)) != list(map(id, properties)):
@@ -314,7 +314,7 @@ def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
 
 
 _NODES: WeakKeyDictionary[Callable[..., Any], ast.FunctionDef] = WeakKeyDictionary()
-"""A cache of parsed functions, because there are many questions about each model."""
+"""A cache of parsed functions, because each model is checked many times."""
 
 
 def _read(python: Callable[..., Any]) -> Function:
@@ -327,7 +327,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
     try:
         lines, first = source_lines(python)
     except (OSError, TypeError):
-        said = f"{getattr(python, '__name__', repr(python))}() has no source text, but the language reads source text"
+        said = f"{getattr(python, '__name__', repr(python))}() has no source text, but the checker must read it"
         raise ModelError(f"{said}. Instead, write the function in a file.") from None
     if was_edited(python):
         raise ModelError(

@@ -1,5 +1,5 @@
 """Sources of loops and generators: ranges, arrays, bags, and the results of `enumerate`, `zip` and `reversed`. Every
-number that a machine declares must fit in 62 bits and a sign, as all engines require.
+number that a machine declares must fit in 62 bits plus a sign, as all engines require.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Records that are constructed, comparisons of records, and the right operand of `in`."""
+"""Checks of constructed records, comparisons of records, and the right operand of `in`."""
 
 import ast
 import builtins
@@ -57,7 +57,7 @@ def same(reader: Reader, node: ast.Compare) -> bool:
             with reader.scope.places.holding(*(sides[:1] if side is sides[1] else ())):
                 kind = write_out(reader, side, record)
         if kind != Rec(next(item for item in written if item)):
-            instead = "compare records of one class"
+            instead = "compare records of the same class"
             reader.scope.refuse(node, f"{say(kind)} is compared with a constructed record", instead)
     require_no_bags(reader, node, kind)
     return True

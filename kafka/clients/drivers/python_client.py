@@ -16,7 +16,7 @@ from typing import Any
 LOCK = threading.Lock()
 POLL = 0.02
 FETCH_WAIT = 20
-"""The value of every timeout of the clients, in milliseconds."""
+"""The clients' timeouts are all set to this value, in milliseconds."""
 
 
 def tell(**event: Any) -> None:

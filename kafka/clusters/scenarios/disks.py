@@ -13,10 +13,10 @@ HYP-27: a move's unfinished copy replaces the complete log when the broker resta
 copy's directory (LogManager.recoverAbandonedFutureLogs). Kafka does not compare the ends of the two logs.
 
 HYP-28: a broker creates a log beside a copy whose original is gone. Once the controller has recorded the directory,
-each start renames the copy to the log's folder (LogManager.recoverAbandonedFutureLogs); this fails and ends the broker.
+each start fails to rename the copy to the log's folder (LogManager.recoverAbandonedFutureLogs), and the broker exits.
 
-HYP-30: after a disk is taken out, its replicas are created on another disk. If it is put back with its logs, the broker
-finds two logs of a partition (LogManager.loadLog) and stops, although metadata names one log's directory.
+HYP-30: after a disk is taken out, its replicas are created on another disk. If the disk is put back with its logs, the
+broker finds two logs of a partition (LogManager.loadLog) and stops, although metadata names one log's directory.
 
 HYP-31: a broker is killed and restarted before its session expires, and cannot read the disk of a partition that it
 led. Its first metadata still names it as leader: Partition.makeLeader fails, and applyDelta starts no fetcher.
@@ -433,7 +433,7 @@ def moving_disk_fails(stage: Stage) -> None:
 
 
 def complete_replica_returns(stage: Stage) -> None:
-    """The broker with all records starts again, while one without a log may lead. Later, that one gets a new disk."""
+    """The broker with all records restarts, but a broker without a log may lead; later, the latter gets a new disk."""
     stage.tell("Broker 2, which has all records, starts again.")
     stage.start(2)
     stage.leaderless = not stage.reaches(BACK_SECONDS, leader=2)

@@ -1,8 +1,8 @@
 """Replicas that should not be eligible to lead (HYP-10 and HYP-13).
 
-HYP-10: a replica that a reassignment removed stays in the ELR. If it is added again, it can be elected although empty.
-HYP-13: the controller's ELR index keeps brokers after the ELR is cleared, and the controller fails when one of these
-brokers registers.
+HYP-10: a replica that a reassignment removed stays in the ELR. If it is added again, it can be elected with an empty
+log. HYP-13: the controller's ELR index keeps brokers after the ELR is cleared, and the controller fails when one of
+these brokers registers.
 """
 
 from dataclasses import replace

@@ -147,7 +147,7 @@ def expand_and_forget(stage: Stage) -> None:
         stage.hold(metadata(1))
         stage.pause(0.3)
         stage.tell(
-            "Broker 1 receives the metadata without broker 2, and already has the partition epoch in it. Later "
+            "Broker 1 receives the metadata in which broker 2 has left, but already has that partition epoch. Later "
             "metadata is delayed."
         )
     stage.release(alterations(1, "answers"))

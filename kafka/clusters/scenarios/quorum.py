@@ -1,7 +1,7 @@
 """A quorum of controllers whose voters change (KIP-853): HYP-35.
 
-HYP-35: a controller that truncated its log continues to read control records at its old log end, because
-KRaftControlRecordStateMachine.truncateNewEntries does not lower nextOffset. It misses the voters added below it.
+HYP-35: a controller that truncated its log resumes reading control records at its old log end, because
+KRaftControlRecordStateMachine.truncateNewEntries does not lower nextOffset. It misses voters added below that offset.
 """
 
 import signal
@@ -17,11 +17,11 @@ LOG = "__cluster_metadata"
 RECORDS = 1_500
 """Number of records that only the old leader has. Without no-op records, the other voters write fewer than ten."""
 PATIENCE_SECONDS = 35
-"""Time for the minority to elect a leader: several times the timeouts of fetches and elections together."""
+"""Seconds for the minority to elect a leader: several times the sum of the fetch and election timeouts."""
 
 
 def missed_voters(stage: Stage) -> None:
-    """The old leader misses the change of the voters. After a failure, it leads with one other voter of five."""
+    """The old leader misses the change of the voters. After a failure, it leads with only one other voter of five."""
     old = leader_among(stage, VOTERS)
     others = [node for node in VOTERS if node != old]
     if not stage.change("first"):

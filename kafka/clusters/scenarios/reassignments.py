@@ -1,6 +1,6 @@
 """Reassignments that replace an unfinished one (HYP-32).
 
-HYP-32: a reassignment that adds (or removes) no replica leaves the list of replicas to be added (or removed) of the
+HYP-32: if a reassignment adds (or removes) no replica, the list of replicas to be added (or removed) stays as in the
 reassignment that it replaces (ReplicationControlManager.changePartitionReassignment). Since 4.3, a reassignment whose
 new replica is also to be removed never completes; in all releases, a replica is removed although it should stay.
 """

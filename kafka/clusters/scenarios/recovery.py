@@ -1,7 +1,7 @@
 """Logs that are recovered after a crash, on a disk to which nothing can be written (HYP-36).
 
 HYP-36: LogLoader.recoverLog erases a segment if its recovery throws an IOException, and deletes all later segments.
-Recovery writes a file, the snapshot of the producers at the end of the segment, which fails if the disk is full. A
+Recovery writes a file (the snapshot of the producers at the end of the segment); this fails if the disk is full. A
 controller recovers its whole metadata log whenever it starts (KafkaRaftLog.createLog).
 
 A directory with the name of that file stands for the full disk: ProducerStateManager.takeSnapshot throws an IOException

@@ -35,7 +35,7 @@ def replicas_follow(s: State, c: C, broker: int) -> None:
 
 
 def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
-    """Check the leader epoch (Partition.checkCurrentLeaderEpoch), then whether the replica leads; return the result.
+    """Return the result of checking the epoch (Partition.checkCurrentLeaderEpoch), and then whether the replica leads.
 
     `epoch` is the leader epoch in the request, or NONE if the request has no such field, as in Produce.
     """
@@ -48,7 +48,7 @@ def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
 
 
 def is_hinted(s: State, c: C, broker: int, partition: int, epoch: int) -> bool:
-    """Return whether the response has a hint. In KIP-951's wording, this depends on the epochs, not on the error."""
+    """Return whether the response has a hint. In KIP-951's text, this depends on epochs, not on the error."""
     outcome = outcome_of(s, broker, partition, epoch)
     knows_hints = c.hints and broker < c.brokers - c.silent_brokers
     if c.hints_by_epoch:
@@ -95,7 +95,7 @@ def broker_answers_request(s: State, c: C) -> None:
 
 
 def has_lost_replicas(s: State, c: C, request: Request) -> bool:
-    """Return whether the broker may have lost the replicas of the requested partitions: it leads none of them."""
+    """Return whether the broker leads none of the requested partitions, so that it may have lost their replicas."""
     image = s.image[s.broker[request.broker].replica]
     return all(
         image.partition[partition].leader != request.broker
@@ -106,7 +106,7 @@ def has_lost_replicas(s: State, c: C, request: Request) -> bool:
 
 @action()
 def broker_answers_after_reassignment(s: State, c: C) -> None:
-    """A broker without a replica answers NOT_LEADER_OR_FOLLOWER, with a hint from its metadata cache (KIP-951)."""
+    """A broker without a replica returns NOT_LEADER_OR_FOLLOWER, with a hint from its metadata cache (KIP-951)."""
     request = s.request
     require(c.hint_from == HintFrom.EITHER)
     require(request.stage == Stage.SENT)

@@ -35,7 +35,7 @@ def may_send(s: State, c: C, partition: int, broker: int) -> bool:
 
 @action(broker=Broker)
 def client_sends_request(s: State, c: C, broker: int) -> None:
-    """The client sends its pending requests for all partitions whose leader it believes to be this broker."""
+    """The client sends its pending requests for all partitions that it believes this broker leads."""
     require(s.request.stage == Stage.NONE)
     require(any(may_send(s, c, partition, broker) for partition in range(c.partitions)))
     require(is_reachable(s, broker))
@@ -75,7 +75,7 @@ def backoff_ends(s: State, c: C, partition: int) -> None:
 
 @action(partition=Partition)
 def client_has_more(s: State, c: C, partition: int) -> None:
-    """The application produces or consumes more."""
+    """The application produces or consumes more records."""
     known = s.known[partition]
     require(known.work == Work.DONE)
     known.work = Work.READY
@@ -114,7 +114,7 @@ def accepted_hints(s: State, c: C) -> int:
 
 
 def follow(known: Known, c: C, topic: int, leader: int, epoch: int) -> None:
-    """Adopt a leader. A consumer's position must then be validated against the leader."""
+    """Adopt a leader. A consumer must then validate its position against the leader."""
     if c.consumer and (known.leader != leader or known.epoch != epoch or known.topic != topic):
         known.is_validated = False
     if known.topic != topic:
@@ -227,7 +227,7 @@ def is_taken(s: State, c: C, partition: int) -> bool:
 
 
 def keeps_endpoint(s: State, c: C, broker: int, image: Image) -> bool:
-    """Return whether the client keeps its endpoint although the metadata response omits it or names another one."""
+    """Return whether the client keeps its endpoint even if the metadata response omits it or names another one."""
     if c.endpoints == Endpoints.NEWER and image.endpoint[broker] != NONE:
         return image.endpoint[broker] < s.endpoint[broker]
     return (
@@ -275,9 +275,9 @@ def client_validates_position(s: State, c: C, partition: int) -> None:
 
 @action(partition=Partition)
 def client_fails_to_validate(s: State, c: C, partition: int) -> None:
-    """A consumer asks a broker that is down or does not lead in that epoch; the consumer then requests metadata.
+    """A consumer fails to validate its position, because the broker is down or does not lead in that epoch.
 
-    The consumer retries after the retry backoff (OffsetsForLeaderEpochClient).
+    The consumer requests metadata, and retries after the retry backoff (OffsetsForLeaderEpochClient).
     """
     known = s.known[partition]
     replica = s.broker[known.leader].replica

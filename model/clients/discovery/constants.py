@@ -1,5 +1,5 @@
 """Sizes, budgets and switches of leader discovery. The defaults follow KIP-951 as implemented in Kafka (apache/kafka
-1eb7644). If the KIP's text is ambiguous, a constant selects the reading.
+1eb7644). Where the KIP's text is ambiguous, a constant selects the interpretation.
 """
 
 from enum import IntEnum
@@ -53,10 +53,10 @@ class C(Constants):
     recreations = bound(0, low=0, high=1, meaning="times that a topic is deleted and created again")
     late_broker = switch(default=False, meaning="the last broker joins the cluster later")
     history = switch(default=False, meaning="leaders move and broker 1 restarts only before the client acts")
-    old_brokers = bound(0, low=0, high=3, meaning="how many of the last brokers lack leader epochs in their metadata")
-    silent_brokers = bound(0, low=0, high=3, meaning="how many of the last brokers lack KIP-951 and send no hints")
+    old_brokers = bound(0, low=0, high=3, meaning="brokers whose metadata lacks leader epochs (the highest-numbered)")
+    silent_brokers = bound(0, low=0, high=3, meaning="brokers without KIP-951, so without hints (the highest-numbered)")
     lagging_brokers = bound(
-        7, low=0, high=7, meaning="brokers that answer from old metadata, once each: 0 to 6; 7 means all, at any time"
+        7, low=0, high=7, meaning="brokers that may answer once from old metadata: 0 to 6; 7 means all, at any time"
     )
 
     # the broker
@@ -92,7 +92,7 @@ class C(Constants):
         Endpoints.ALL, meaning="which endpoints are adopted: all (in a response with an accepted hint), accepted, newer"
     )
     skips_backoff = choice(
-        SkipsBackoff.NEW_EPOCH, meaning="a batch is resent immediately after: new-epoch, any-news, never"
+        SkipsBackoff.NEW_EPOCH, meaning="when a batch is resent immediately: new-epoch, any-news, never"
     )
     metadata_epoch_check = switch(
         default=True, meaning="metadata with an older leader epoch does not change the leader (KIP-320)"
@@ -117,7 +117,7 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.hint_from in (HintFrom.BOTH, HintFrom.EITHER) and not c.replica_lags:
         return (
             "hint_from=both and hint_from=either differ from the others only while replicas lag: "
@@ -127,6 +127,6 @@ def refuse(c: C) -> str | None:
         return "hints_by_epoch compares the request's leader epoch, but Produce has none: set consumer=on as well."
     if c.history and (c.brokers < 3 or c.partitions < 2 or c.changes < 5 or c.elections < 2 or c.restarts < 1):
         return (
-            "history takes at least brokers=3, partitions=2, changes=5, elections=2 and restarts=1: set these as well."
+            "history needs at least brokers=3, partitions=2, changes=5, elections=2 and restarts=1: set these as well."
         )
     return None

@@ -49,7 +49,7 @@ def topic_is_recreated(s: State, c: C, partition: int, leader: int) -> None:
 
 
 def lose_connection(s: State, c: C, broker: int) -> None:
-    """Break a broker's connection: requests are lost; the client requests metadata, and retries after the backoff."""
+    """Break a broker's connection: its requests are lost; the client requests metadata, and retries after a backoff."""
     if s.request.stage == Stage.SENT and s.request.broker == broker:
         for partition in range(c.partitions):
             if bits.contains(s.request.partitions, partition):

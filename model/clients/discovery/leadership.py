@@ -1,4 +1,4 @@
-"""Rules by which a client uses information about leaders: pure functions of numbers, which may be symbolic."""
+"""A client's rules for using information about leaders, as pure functions of plain or symbolic numbers."""
 
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.language import NONE

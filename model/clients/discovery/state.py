@@ -2,9 +2,9 @@
 
 The model simplifies Kafka to keep states small:
 
-* The controller's log is the list of images after each change. Brokers, responses and hints refer to images by index.
-* There is one client, with one request in flight for its partitions and one for metadata. Each endpoint (host, port and
-  rack) is a number: how often the broker has restarted. A connection to an old endpoint fails.
+* The controller's log is a list of images, one per change. Brokers, responses and hints refer to images by index.
+* There is one client, with one request in flight for its partitions and one for metadata. An endpoint (host, port and
+  rack) is represented by the number of the broker's restarts. A connection to an old endpoint fails.
 * A broker that stops leads no partition, because its partitions have been moved away (controlled shutdown). The broker
   returns with the newest metadata.
 * A topic is deleted and recreated in one change; its leader epochs start again at 0.
@@ -73,8 +73,8 @@ class Image(Record):
 
 
 class BrokerState(Record):
-    """A broker: the image in its metadata cache, the image on which its replicas act, and whether it has given a
-    response based on outdated metadata (only if lagging brokers are counted).
+    """A broker: the images that its metadata cache and its replicas use, and whether it has answered from outdated
+    metadata (recorded only if lagging brokers are counted).
     """
 
     is_up: bool
@@ -87,7 +87,7 @@ class Known(Record):
     """The client's view of a partition, and its next task for the partition.
 
     `attempt` is the leader epoch of the last attempt since the last success, or NONE before the first attempt.
-    `is_validated` means that the consumer's position was compared with the leader's log. The ghosts are the newest
+    `is_validated` means that the consumer's position was compared with the leader's log. The ghosts record the newest
     epoch used for this topic, and whether the backoff has passed since the last attempt.
     """
 
@@ -120,7 +120,7 @@ class Request(Record):
 
 
 class Refresh(Record):
-    """A metadata request, which later becomes its response with image `image`. If `is_old` is set, the response's
+    """A metadata request, which later becomes the response that carries `image`. If `is_old` is set, the response's
     leader epochs are unreliable.
     """
 
@@ -224,13 +224,13 @@ def clear_refresh(refresh: Refresh) -> None:
 
 
 def may_answer(s: State, broker: int) -> bool:
-    """Return whether the broker may answer: it is up and, if lagging brokers are counted, is current or may lag."""
+    """Return whether the broker may answer: it is up and, if lagging brokers are counted, it is current or may lag."""
     b, left = s.broker[broker], s.budget.lagging_brokers
     return b.is_up and (left == UNLIMITED or b.replica == s.newest or (left > 0 and not b.has_lagged))
 
 
 def takes_old_answer(s: State, broker: int) -> None:
-    """If lagging brokers are counted, count this broker, whose response uses outdated metadata."""
+    """If lagging brokers are counted, count this one, because its response uses outdated metadata."""
     if s.budget.lagging_brokers < UNLIMITED:
         s.budget.lagging_brokers -= 1
         s.broker[broker].has_lagged = True

@@ -56,12 +56,12 @@ def knows_tokens(c: C, broker: int) -> bool:
 
 
 def is_behind(s: State, c: C, call: Call) -> bool:
-    """Return whether the broker must answer STALE_METADATA."""
+    """Return whether the broker must answer with STALE_METADATA."""
     return knows_tokens(c, call.broker) and call.sent > s.broker[call.broker].cache
 
 
 def is_behind_refresh(s: State) -> bool:
-    """Return whether the broker must answer the refresh first: its connection is muted (SocketServer.Processor)."""
+    """Return whether a muted connection forces the broker to answer the refresh first (SocketServer.Processor)."""
     return s.first == First.REFRESH and s.refresh.stage == Stage.SENT
 
 
@@ -87,7 +87,7 @@ def broker_handles_request(s: State, c: C) -> None:
 
 @action()
 def broker_answers_request(s: State, c: C) -> None:
-    """A broker answers a produce or fetch request. In the draft, each header has the broker's cache offset."""
+    """A broker answers a produce or fetch request. In the draft, each header contains the broker's cache offset."""
     request = s.request
     b = s.broker[request.broker]
     require(request.stage == Stage.SENT)
@@ -121,7 +121,7 @@ def broker_passes_refresh(s: State, c: C) -> None:
 
 @action()
 def broker_refuses_refresh(s: State, c: C) -> None:
-    """A broker whose cache is behind a metadata request's token answers STALE_METADATA; the client will retry."""
+    """A broker whose cache is behind a metadata request's token returns STALE_METADATA; the client will retry."""
     refresh = s.refresh
     require(refresh.stage == Stage.SENT)
     require(not refresh.is_checked)

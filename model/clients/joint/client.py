@@ -49,7 +49,7 @@ def follow(s: State, topic: int, leader: int, epoch: int, offset: int) -> None:
 
 
 def is_hint_accepted(s: State, c: C) -> bool:
-    """Return whether the client adopts the leader: its epoch is newer and, if tokens count, the token is not older."""
+    """Return whether the client adopts the leader: its epoch is newer and, if tokens matter, its token is not older."""
     request, told = s.request, s.log[s.request.body]
     is_newer = accepts_hint(Accepts.NEWER, s.known.epoch, s.known.leader, told.epoch, told.leader)
     return (
@@ -61,7 +61,7 @@ def is_hint_accepted(s: State, c: C) -> bool:
 
 @action()
 def client_receives_response(s: State, c: C) -> None:
-    """The client adopts the hint if it accepts it (KIP-951), and stores the header's token."""
+    """The client adopts the hint if it is acceptable (KIP-951), and stores the header's token."""
     request, told = s.request, s.log[s.request.body]
     require(request.stage == Stage.ANSWERED)
     require(s.first != First.REFRESH)

@@ -12,7 +12,7 @@ class C(Constants):
         3, low=1, high=4, room=3, meaning="last offset of the metadata log; every record changes the leader"
     )
     recreations = bound(0, low=0, high=1, meaning="times that the topic is deleted and created again")
-    old_brokers = bound(0, low=0, high=2, meaning="how many of the last brokers send hints but do not support tokens")
+    old_brokers = bound(0, low=0, high=2, meaning="brokers that send hints, but not tokens (the highest-numbered)")
 
     # the broker
     check_first = switch(
@@ -20,7 +20,7 @@ class C(Constants):
         meaning="the token of a metadata request is checked before the request is handled, not afterwards",
     )
     one_image = switch(
-        default=False, meaning="check, body and token use a single image, of the cache or of the replica"
+        default=False, meaning="the check, the body and the token use one image, of the cache or of the replica"
     )
     hint_tokens = switch(
         default=True, meaning="answers with a hint also carry a token, as the draft requires of all answers"
@@ -31,7 +31,7 @@ class C(Constants):
 
     # the client
     in_order = switch(
-        default=False, meaning="both requests to one broker share a connection, and the broker handles them in order"
+        default=False, meaning="requests to the same broker share a connection, and the broker handles them in order"
     )
     hint_epoch_check = switch(
         default=True, meaning="a hint is accepted only if its leader epoch is newer than the one the client knows"
@@ -39,18 +39,18 @@ class C(Constants):
     metadata_epoch_check = switch(
         default=True, meaning="metadata with an older leader epoch does not change the leader"
     )
-    rejects_late = switch(default=False, meaning="metadata whose token is below the store's is dropped and read again")
-    refuses_untokened = switch(default=False, meaning="metadata without a token is dropped and read again")
+    rejects_late = switch(default=False, meaning="metadata with a token below the store's is dropped and re-requested")
+    refuses_untokened = switch(default=False, meaning="metadata without a token is dropped and re-requested")
     hints_by_token = switch(
         default=False, meaning="a hint is accepted only if its answer has a token that is not below the store's"
     )
 
 
 def refuse(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.old_brokers >= c.brokers:
         return (
-            f"old_brokers={c.old_brokers} leaves no broker that supports tokens: write at most "
-            f"{c.brokers - 1} for brokers={c.brokers}."
+            f"old_brokers={c.old_brokers} leaves no broker that supports tokens: with brokers={c.brokers}, write at "
+            f"most {c.brokers - 1}."
         )
     return None

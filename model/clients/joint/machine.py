@@ -10,8 +10,8 @@ VERSIONS = (
     Version("draft-check-first", "both texts, but metadata requests are checked first", {"check_first": 1}),
     Version(
         "repaired",
-        "one image for check, body and token; answers without a token, or with one below the store's, provide neither "
-        "metadata nor a leader",
+        "the check, the body and the token use one image; a client takes neither metadata nor leaders from an answer "
+        "whose token is missing or below the store's",
         {"check_first": 1, "one_image": 1, "rejects_late": 1, "refuses_untokened": 1, "hints_by_token": 1},
     ),
 )

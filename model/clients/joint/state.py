@@ -2,8 +2,8 @@
 
 The model simplifies Kafka to keep states small:
 
-* There is one partition. The controller's log is the list of leaders. Every record changes the leader, so an offset
-  represents a leader in an epoch of one incarnation of the topic, and a lower offset represents an older leader.
+* There is one partition. The controller's log is the list of leaders. Every record changes the leader, so each offset
+  stands for one leader, in one epoch of one topic incarnation, and lower offsets stand for older leaders.
 * There is one client with one store, one produce or fetch request in flight, and one metadata request. Its reads,
   writes, backoffs and endpoints are left out (see `leader-discovery`): it may send and refresh at any time.
 * A body is read in one step. The model `metadata-reads` covers bodies built from several reads, components, writes and
@@ -48,14 +48,14 @@ class Leader(Record):
 
 
 class BrokerState(Record):
-    """A broker: the offset of its metadata cache, and the offset on which its replica acts."""
+    """A broker: the offsets that its metadata cache and its replica have reached."""
 
     cache: Offset
     replica: Offset
 
 
 class Known(Record):
-    """The leader that the client uses. The ghost is the offset of the metadata that named the leader."""
+    """The leader that the client uses. The ghost field records the offset of the metadata that named the leader."""
 
     topic: Topic
     leader: Broker
@@ -67,10 +67,10 @@ class Call(Record):
     """A request, which later becomes its response.
 
     `sent` is the token in the request header, which is cleared once it has been checked; `token` is the token in the
-    response header. Both are NONE if there is no token. `body` is the offset of the metadata from which the response
-    was built, if it `names_leader`: metadata responses always do, but produce and fetch responses do so only if they
-    are errors. The ghost is the newest offset that the client had received in the other kind of response when it sent
-    this request.
+    response header. Both are NONE if there is no token. If the response names a leader (`names_leader`), `body` is the
+    offset of the metadata that it was built from: metadata responses always name leaders, but produce and fetch
+    responses only if they are errors. The ghost field records the newest offset that the client had received in the
+    other kind of response when it sent this request.
     """
 
     stage: Stage
@@ -88,8 +88,8 @@ class State(Record):
     """The metadata log, the brokers, and the client with its store and its requests.
 
     `token` is the store's token. `first` is NEITHER unless connections are ordered (`in_order`) and both requests are
-    at the same broker. The ghosts are the newest offsets of the hints that the client has accepted and of the metadata
-    that it has read.
+    at the same broker. The ghosts record the newest offsets of the hints that the client has accepted and of the
+    metadata that it has read.
     """
 
     log: Annotated[Array[Leader], Size(C.changes + 1)]

@@ -1,1 +1,1 @@
-"""Metadata reads with consistency tokens: the draft under discussion, its readings and their fixes."""
+"""Metadata reads with consistency tokens: the draft under discussion, ways to read it, and fixes."""

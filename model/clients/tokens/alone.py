@@ -60,7 +60,7 @@ def agree(s: State) -> bool:
 
 @action(order=Index(ORDERS), a=Cluster, b=Cluster, d=Cluster, at=Offset, bt=Offset, dt=Offset)
 def initial(s: State, c: C, order: int, a: int, b: int, d: int, at: int, bt: int, dt: int) -> None:
-    """Three stores receive contexts a, b and d: one in this order, one in another order, and one gets each twice."""
+    """Three stores receive contexts a, b and d: one in this order, one in another, and one gets each context twice."""
     first = 0 if order < 2 else 1 if order < 4 else 2
     second = (1 if order == 0 else 2) if first == 0 else (0 if order % 2 == 0 else 3 - first)
     make_unknown(s.in_order)

@@ -153,7 +153,7 @@ def client_merges_context(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def client_delivers_answer(s: State, c: C, client: int) -> None:
-    """A client stores the context of the response header and passes the body to its user."""
+    """A client stores the context from the response header and passes the body to its user."""
     call, store = s.call[client], s.store[store_of(c, client)]
     operation, body, token = call.operation, call.oldest, call.token
     cluster = answering_cluster(call)
@@ -178,7 +178,7 @@ def client_delivers_answer(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def client_fails_call(s: State, c: C, client: int) -> None:
-    """A client reports another cluster to its user and, if it stores contexts of errors, tries to store it."""
+    """A client reports to its user that another cluster answered, and tries to store that context (`stores_errors`)."""
     call, store = s.call[client], s.store[store_of(c, client)]
     is_refused = call.status == Status.ANSWERED and is_from_other_cluster(s, c, client)
     require(call.status == Status.INCONSISTENT or is_refused)

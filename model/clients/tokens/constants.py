@@ -1,5 +1,5 @@
-"""Sizes, budgets and switches of metadata reads with consistency tokens. The defaults follow the draft literally. If
-the draft is ambiguous, a constant selects the reading.
+"""Sizes, budgets and switches of metadata reads with consistency tokens. The defaults follow the draft literally. Where
+the draft is ambiguous, a constant selects the interpretation.
 """
 
 from enum import IntEnum
@@ -8,7 +8,7 @@ from fencepost.model.language import Constants, bound, capacity, choice, switch
 
 
 class TokenRead(IntEnum):
-    """When the server reads the offset for the response header."""
+    """The time at which a server reads the offset for the response header."""
 
     AFTER = 0
     BEFORE = 1
@@ -24,7 +24,7 @@ class WriteToken(IntEnum):
 
 
 class OnLag(IntEnum):
-    """How a server handles a request whose token is ahead of it."""
+    """How a server handles a request whose token is ahead of the server's metadata."""
 
     ERROR = 0
     WAIT = 1
@@ -67,26 +67,26 @@ class C(Constants):
     forwarded_writes = switch(default=False, meaning="clients write through brokers, which forward to the controller")
     direct_writes = switch(default=False, meaning="clients write to the controller (bootstrap.controllers)")
     exports = switch(default=False, meaning="users carry contexts from one store to another")
-    eventually_consistent = switch(default=False, meaning="the store is the legacy one, which is always unknown")
+    eventually_consistent = switch(default=False, meaning="the store is the legacy one: its context is always unknown")
 
     # faults
     restarts = bound(0, low=0, high=2, meaning="restarts of a server")
-    old_nodes = bound(0, low=0, high=3, meaning="how many of the last servers do not support tokens at first")
+    old_nodes = bound(0, low=0, high=3, meaning="servers that do not support tokens at first (the highest-numbered)")
     foreign_contexts = bound(0, low=0, high=2, meaning="contexts of another cluster that users put into a store")
     wrong_contexts = bound(
         0, low=0, high=2, meaning="contexts of this cluster, with any offset, that users put into a store"
     )
     rebuilds = bound(0, low=0, high=1, meaning="times that the metadata log is lost and starts again, empty")
-    cut_off = bound(0, low=0, high=2, meaning="how many of the last servers get no metadata")
+    cut_off = bound(0, low=0, high=2, meaning="servers that get no metadata (the highest-numbered)")
 
     # the server
     restart_catches_up = switch(
         default=True,
-        meaning="a restarted server serves only once it has applied what was committed by then, and not from an older "
+        meaning="a restarted server first applies everything committed by then, and serves nothing from an older "
         "snapshot",
     )
     check_first = switch(
-        default=False, meaning="cluster ID and token are checked before the request is handled, not afterwards"
+        default=False, meaning="the cluster ID and the token are checked before the request is handled, not afterwards"
     )
     token_read = choice(
         TokenRead.AFTER, meaning="the header's offset is read: after (the body), before (it), pinned (from one image)"
@@ -100,7 +100,7 @@ class C(Constants):
     unlisted_tokens = switch(
         default=True, meaning="answers to requests that the draft does not list also carry a token"
     )
-    on_lag = choice(OnLag.ERROR, meaning="how a server that is behind the token reacts: error, wait")
+    on_lag = choice(OnLag.ERROR, meaning="how a server reacts if it is behind the token: error, wait")
     write_token = choice(
         WriteToken.CACHE, meaning="token of a forwarded write: cache, inner (the controller's if larger), wait"
     )
@@ -111,18 +111,18 @@ class C(Constants):
         default=False, meaning="headers of answers lack a cluster ID or token, so their context is unknown"
     )
     controller_lags = switch(
-        default=True, meaning="the controller's node answers a write before its cache shows the write"
+        default=True, meaning="the controller's node answers a write before the node's cache shows the write"
     )
 
     # the client
     atomic_store = switch(default=True, meaning="storeLatest compares and stores in one step")
     stores_errors = switch(default=True, meaning="the context of an error response is stored like any other")
     rejects_late = switch(
-        default=False, meaning="a response whose token is below the store's is dropped and read again"
+        default=False, meaning="a response whose token is below the store's is dropped, and the read is repeated"
     )
-    refuses_untokened = switch(default=False, meaning="a response without a token is dropped and read again")
+    refuses_untokened = switch(default=False, meaning="a response without a token is dropped, and the read is repeated")
     node_choice = choice(
-        NodeChoice.ANY, meaning="requests go to: any, connected (where a connection is idle), another (after an error)"
+        NodeChoice.ANY, meaning="requests go to: any, connected (one with an idle connection), another (after an error)"
     )
     resets = switch(default=False, meaning="users may reset a store to unknown")
     backoff = switch(
@@ -131,23 +131,21 @@ class C(Constants):
 
 
 def refuse(c: C) -> str | None:
-    """Return why these constants cannot be combined, or None."""
+    """Return the reason why these constants cannot be combined, or None if they can."""
     if c.old_nodes >= c.nodes:
         return (
-            f"old_nodes={c.old_nodes} leaves no server that supports tokens: write at most "
-            f"{c.nodes - 1} for nodes={c.nodes}."
+            f"old_nodes={c.old_nodes} leaves no server that supports tokens: with nodes={c.nodes}, write at most "
+            f"{c.nodes - 1}."
         )
     if c.cut_off >= c.nodes:
-        return (
-            f"cut_off={c.cut_off} leaves no server that gets metadata: write at most {c.nodes - 1} for nodes={c.nodes}."
-        )
+        return f"cut_off={c.cut_off} leaves no server with metadata: with nodes={c.nodes}, write at most {c.nodes - 1}."
     if not c.cache_reads and not c.component_reads and not c.unlisted_requests:
         return "clients have nothing to read: set cache_reads=on, component_reads=on or unlisted_requests=on."
     if c.cache_last and not c.component_reads:
-        return "cache_last orders the cache after a component, but there is none: set component_reads=on as well."
+        return "cache_last updates a component before the cache, but there is none: set component_reads=on as well."
     if c.eventually_consistent and (c.exports or c.foreign_contexts or c.wrong_contexts):
         return (
-            "an eventually consistent store takes no context: leave exports, foreign_contexts and wrong_contexts at 0."
+            "an eventually consistent store ignores contexts: leave exports, foreign_contexts and wrong_contexts at 0."
         )
     if not c.atomic_store and (c.foreign_contexts or c.eventually_consistent):
         return (

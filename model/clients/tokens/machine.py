@@ -10,9 +10,9 @@ VERSIONS = (
     Version("draft-check-first", "the draft, but requests are checked first", {"check_first": 1}),
     Version(
         "repaired",
-        "one image for check, body and header; components with their own offset; the controller's commit offset for "
-        "writes; outdated answers and answers without a token are read again, and contexts of error responses are not "
-        "stored",
+        "one image for the check, the body and the header; components with their own offset; the controller's commit "
+        "offset for writes; reads are repeated after answers that are outdated or lack a token; contexts of error "
+        "responses are not stored",
         {
             "check_first": 1,
             "token_read": TokenRead.PINNED,

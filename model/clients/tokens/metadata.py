@@ -40,7 +40,7 @@ def gets_metadata(c: C, node: int) -> bool:
 
 
 def compared(c: C, operation: int) -> int:
-    """Return the operation whose offset is compared with tokens: that of the cache or, with the fix, of a component."""
+    """Return whose offset is compared with tokens: the cache's or, with `component_offsets`, the component's."""
     return Operation.COMPONENT if c.component_offsets and operation == Operation.COMPONENT else Operation.CACHE
 
 
@@ -55,7 +55,7 @@ def let_retry(s: State, c: C, node: int, moved: int) -> None:
 def server_publishes_to_cache(s: State, c: C, node: int, offset: int) -> None:
     """A server sets its metadata cache to a later image (BrokerMetadataPublisher.onMetadataUpdate, first step).
 
-    With `cache_last`, the image is at most the one that its components have reached.
+    With `cache_last`, this image is not later than the one that the server's components have reached.
     """
     server = s.server[node]
     require(gets_metadata(c, node))
@@ -78,16 +78,16 @@ def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> Non
 
 
 def is_lost(c: C, call: Call) -> bool:
-    """Return whether a call is lost with its connection: its request or, if connections are ordered, its response.
+    """Return whether a broken connection loses this call: its request or, if connections are ordered, its response.
 
-    If a response still arrives, it arrives before the client reconnects. This has the same effect as an arrival before
-    the connection was lost.
+    A response that arrives nevertheless arrives before the client reconnects, so the effect is the same as if it had
+    arrived before the connection was lost.
     """
     return call.status == Status.SENT or (c.in_order and call.status in (Status.ANSWERED, Status.INCONSISTENT))
 
 
 def disconnect(s: State, c: C, client: int) -> None:
-    """A call is lost with its connection: a read is retried, and the outcome of a write is unknown."""
+    """A connection breaks, and its call is lost: a read is retried, and the outcome of a write is unknown."""
     call = s.call[client]
     if call.operation == Operation.WRITE:
         end_call(s, c, client)

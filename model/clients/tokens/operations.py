@@ -2,8 +2,8 @@
 
 Modelled on KafkaApis, ConfigHelper, KRaftMetadataCache and BrokerMetadataPublisher (apache/kafka 1eb7644). The
 publisher sets the cache first; then topics reach the replica manager, followed by dynamic configurations, quotas, SCRAM
-credentials, delegation tokens and ACLs. A token's guarantee depends on what an operation reads, so the model has one
-operation for each class of operations.
+credentials, delegation tokens and ACLs. What a token guarantees depends on what the operation reads, so the model has
+one operation for each class.
 """
 
 from enum import IntEnum
@@ -18,7 +18,7 @@ class Operation(IntEnum):
     COMPONENT = 1
     """The operation reads a component that is updated after the cache."""
     UNLISTED = 2
-    """The operation uses the metadata cache, and the draft does not list it: Produce, Fetch, FindCoordinator."""
+    """The operation uses the metadata cache, but is not in the draft's list: Produce, Fetch, FindCoordinator."""
     WRITE = 3
     """The operation changes metadata, and the controller commits the change."""
 

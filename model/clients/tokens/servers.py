@@ -34,7 +34,7 @@ def names_other_cluster(s: State, call: Call) -> bool:
 
 
 def is_checked_operation(c: C, operation: int) -> bool:
-    """Return whether a server compares the token of such a request. In the draft, it does this only for reads."""
+    """Return whether servers compare tokens for this operation. In the draft, they do so only for reads."""
     return is_read(operation) or (c.unlisted_checked and operation == Operation.UNLISTED)
 
 
@@ -49,7 +49,7 @@ def is_behind(s: State, c: C, call: Call) -> bool:
 
 
 def is_pinned(s: State, c: C, call: Call) -> bool:
-    """Return whether check, body and header use one image."""
+    """Return whether the check, the body and the header use one image."""
     return c.token_read == TokenRead.PINNED and call.operation != Operation.WRITE and not s.server[call.node].is_old
 
 
@@ -76,7 +76,7 @@ def may_check(s: State, c: C, call: Call) -> bool:
 
 
 def answer_with_error(s: State, c: C, call: Call, status: Status) -> None:
-    """Send an error. The context in its header can change a store only if the cluster ids differ."""
+    """Send an error. The context in its header can change a store only if the error is INCONSISTENT_CLUSTER_ID."""
     token = s.server[call.node].cache if status == Status.INCONSISTENT else 0
     clear_answer(call)
     call.token = token
@@ -96,7 +96,7 @@ def lagging(s: State, c: C, operation: int) -> int:
 
 @action(client=Client)
 def server_refuses_cluster(s: State, c: C, client: int) -> None:
-    """A server answers INCONSISTENT_CLUSTER_ID to a request that names another cluster."""
+    """A server returns INCONSISTENT_CLUSTER_ID for a request that names another cluster."""
     call = s.call[client]
     require(may_check(s, c, call))
     require(names_other_cluster(s, call))
@@ -105,7 +105,7 @@ def server_refuses_cluster(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def server_reports_stale_metadata(s: State, c: C, client: int) -> None:
-    """A server that is behind the token answers STALE_METADATA immediately. The draft also lets it wait.
+    """A server that is behind the token returns STALE_METADATA immediately. The draft also allows it to wait.
 
     The model has no clock: a backoff lasts until each lagging server has advanced by at least one offset.
     """
@@ -219,7 +219,7 @@ def write_token(s: State, c: C, call: Call) -> int:
 
 @action(client=Client)
 def server_answers(s: State, c: C, client: int) -> None:
-    """A server sends its response. If it has not yet read the offset for the header, it reads it now.
+    """A server sends its response. If the server has not yet read the offset for the header, it does so now.
 
     ForwardingManager.parseResponse: a broker that has forwarded a write builds its own header. Such a broker may wait
     until its cache shows the write before it responds.

@@ -5,7 +5,7 @@ The model simplifies the protocol to keep states small:
 * The state of the cluster after each offset of its metadata log is represented by that offset. The log is represented
   by its committed end.
 * A server's metadata is represented by the offset that its cache shows. All components that are updated after the cache
-  are modelled as one, with its own offset. A property of this component therefore covers the component that lags most.
+  are modelled as one, with its own offset. Properties of this component therefore cover whichever component lags most.
 * A client has one call at a time. Two calls in flight from one store are modelled as two clients of one factory, each
   with its own connections. With `in_order`, they are two calls on shared connections.
 * Requests and responses are not lost: a call that never ends has no effect, and a repeated call is a retry.
@@ -49,7 +49,7 @@ class Server(Record):
 
 
 class Store(Record):
-    """A ConsistencyContextStore. The ghosts are the newest offsets that its clients have seen in a body, a write, a
+    """A ConsistencyContextStore. The ghosts record the newest offsets that its clients have seen in a body, a write, a
     hint and another store. A hint is the information about a leader in a produce or fetch error (KIP-951).
     """
 
@@ -77,9 +77,10 @@ class Call(Record):
     `sent` is the context in the request header, cleared once it has been checked. `oldest` and `newest` are the offsets
     at which the body was read; for a write, both are the offset at which it was committed. `token` is the token in the
     response header, or NONE if it is missing, and `cluster` is its cluster id. `merged` is set if storeLatest takes two
-    steps and has compared but not yet stored. `awaited` contains the servers that have not advanced since the call was
-    rejected, if clients wait for that (`backoff`). `ahead` contains the calls whose responses precede this one's, if
-    connections are ordered (`in_order`). The ghosts are copies of the store's ghosts, made when the call began.
+    steps, and has compared but not yet stored the contexts. `awaited` contains the servers that have not advanced since
+    the call was rejected, if clients wait for them (`backoff`). `ahead` contains the calls whose responses come before
+    this one's, if connections are ordered (`in_order`). The ghosts are copies of the store's ghosts, made when the call
+    began.
     """
 
     status: Status

@@ -41,7 +41,7 @@ def right(question: str, said: Any) -> bool:
     entry = said[0] if isinstance(said, list) and not rows else {}
     return {
         0: lambda: said.startswith("Yes: "),
-        1: lambda: said.startswith("Replace a disk: only with care, it can lose records"),
+        1: lambda: said.startswith("Replace a disk: only with care; it can lose records"),
         2: lambda: rows["move"]["outcome"] == "impossible" and rows["move"]["instead"] == "add a broker first",
         3: lambda: entry["releases"] == ["4.0", "4.1", "4.2"],
         4: lambda: "wait until the ISR has reached min ISR again" in entry["avoid"],
@@ -71,6 +71,7 @@ def asked(calls: Sequence[tuple[str, dict[str, Any]]]) -> tuple[list[str], list[
     return anyio.run(session)
 
 
+@pytest.mark.long
 @needs_mcp
 def test_an_agent_answers_ten_questions_rightly() -> None:
     tools, answers = asked(

@@ -41,6 +41,7 @@ def notes_of(*arguments: str) -> str:
     return " ".join(data_of(fencepost("check", *arguments, "--json"))["notes"])
 
 
+@pytest.mark.long
 def test_the_model_as_it_is_has_its_evidence() -> None:
     assert is_measured(machine_mark(MACHINE)), "drive it again: `python -m benchmarks.figures.conformance covers`"
     assert DRIVEN in noted(ask("replication", version="kafka-4.1", constants={"min_isr": 2}))

@@ -112,6 +112,7 @@ def on_page() -> Iterator[tuple[str, str, set[str], set[bool]]]:
         yield name, lost, releases, {False} if "no ELR" in text else {True} if "ELR" in text else {False, True}
 
 
+@pytest.mark.long
 def test_explain_has_the_releases_and_the_evidence_of_every_finding_on_the_page() -> None:
     page = (ROOT / "docs" / "kafka" / "findings.md").read_text("utf-8")
     rows = re.findall(r"^\| \[(HYP-\d+)\][^|]*\|[^|]*\| ([^|]*) \| ([^|]*) \| ([^|]*) \|", page, re.MULTILINE)
@@ -244,6 +245,7 @@ def kept_to(*changes: Callable[[str, str], str]) -> list[set[tuple[str, str, int
     return found
 
 
+@pytest.mark.long
 def test_no_history_that_loses_a_record_keeps_to_what_is_said_to_do_instead() -> None:
     said, planted = kept_to(
         lambda _, instead: instead,
@@ -252,6 +254,7 @@ def test_no_history_that_loses_a_record_keeps_to_what_is_said_to_do_instead() ->
     assert (said, planted) == (set(), {("remove-and-add", "HYP-3", 3, 1), ("remove-and-add", "HYP-3", 3, 2)})
 
 
+@pytest.mark.long
 def test_no_cell_says_more_than_was_measured_of_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for *_, rows in everywhere():
         for row in rows:
@@ -358,15 +361,15 @@ def test_the_first_screen_is_a_sentence_and_a_line_for_each_operation() -> None:
 @pytest.mark.parametrize(
     ("asked", "said", "do"),
     [
-        ("replace-a-disk", "only with care, it can lose records (4.1.2, RF 3, min ISR 2).", "Start other replicas"),
+        ("replace-a-disk", "only with care; it can lose records (4.1.2, RF 3, min ISR 2).", "Start other replicas"),
         ("restart --acks 1", "acks=1 is not modelled; with acks=all only with care", "Wait 10 s before starting."),
-        ("cancel", "only with care, it can lose records, seen with RF 2 (", "Wait until Elr is empty. HYP-10:"),
+        ("cancel", "only with care; it can lose records, seen with RF 2 (", "Wait until Elr is empty. HYP-10:"),
         ("upgrade", "not measured (", "As for a rolling restart."),
-        ("change-min-isr", "only with care, a broker can stay down (", "Wait until Elr is empty. HYP-13:"),
+        ("change-min-isr", "only with care; a broker can stay down (", "Wait until Elr is empty. HYP-13:"),
         ("move --brokers 3", "no, every broker has a replica already (", "Add a broker first."),
         ("fail-a-disk", "a partition can stay without a leader, seen with RF 2 (", "Restart that broker. HYP-24:"),
-        ("take-a-disk-out", "only with care, it can lose records (", "Start other replicas first. HYP-17:"),
-        ("delete-records", "only with care, deleted records can reappear (", "Stop no broker right after. HYP-22:"),
+        ("take-a-disk-out", "only with care; it can lose records (", "Start other replicas first. HYP-17:"),
+        ("delete-records", "only with care; deleted records can reappear (", "Stop no broker right after. HYP-22:"),
     ],
 )
 def test_one_operation_is_answered_by_a_sentence_and_what_to_do(asked: str, said: str, do: str) -> None:
@@ -382,9 +385,9 @@ def test_one_operation_is_answered_by_a_sentence_and_what_to_do(asked: str, said
 def test_every_row_says_what_was_seen_and_how_it_is_shown() -> None:
     text = " ".join(fencepost("advise", "-v", "--replicas", "3", "--min-isr", "2", "--kafka", "4.1.2").stdout.split())
     for wanted in (
-        "HYP-17: loses in 3 of 3 runs on clusters of 4.1.2, 100 of 100 acknowledged records (3 replicas, min ISR 2,",
+        "HYP-17: loses 100 of 100 acknowledged records in 3 of 3 runs on clusters of 4.1.2 (3 replicas, min ISR 2,",
         "To reproduce it: `fencepost reproduce hyp-17-cold-start --kafka 4.1.2`.",
-        "HYP-10: loses in 5 of 5 runs on clusters of 4.1.2, 1,896 of 2,000 acknowledged records (2 replicas,",
+        "HYP-10: loses 1,896 of 2,000 acknowledged records in 5 of 5 runs on clusters of 4.1.2 (2 replicas,",
         "To measure it: `fencepost faults replication --property leader-has-acknowledged --version kafka-4.1 ",
     ):
         assert wanted in text

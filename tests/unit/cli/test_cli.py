@@ -177,7 +177,7 @@ PLANTED = (MACHINES / "planted.py").read_text()
 @pytest.mark.parametrize(
     ("name", "text", "asked", "said"),
     [
-        ("vote.py", PLANTED, "vote", "but a file vote.py is in this folder: write vote.py"),
+        ("vote.py", PLANTED, "vote", "but this folder has a file vote.py: write vote.py"),
         ("ballots", PLANTED, "./ballots", "ballots does not end in .py: "),
         ("ballots.txt", PLANTED, "./ballots.txt", "with a name such as ballots.py."),
         ("vote.py", "x = 1\n\0\n", "vote.py", "fencepost: vote.py: source code string cannot contain null bytes"),
@@ -260,6 +260,7 @@ def test_dot_marks_what_a_property_says_and_tells_only_fields_that_differ() -> N
     assert ("lit=" in plain, "favourite=" in plain) == (True, False)
 
 
+@pytest.mark.long
 def test_a_new_model_and_its_test_run_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made = fencepost("new", "two-phase")

@@ -148,7 +148,7 @@ def test_an_expected_violation_passes_and_a_missing_one_fails(switch: str, *, pa
     assert bool(run["results"]) is not passes
     if not passes:
         [failure] = found["verdict"]
-        assert failure.message.startswith("holds where violated is expected")
+        assert failure.message.startswith("holds, but violated is expected")
 
 
 def put(monkeypatch: pytest.MonkeyPatch, *names: str, **changed: Any) -> None:

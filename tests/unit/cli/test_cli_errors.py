@@ -164,7 +164,7 @@ def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(
     page = CliRunner(env={"COLUMNS": "500"}).invoke(run, ["check", file, *options, "--quiet"]).stdout
     assert (
         page.index("small is violated: the shortest")
-        < page.index("The search ended, because the model raised an error")
+        < page.index("The search ended because the model raised an error")
         < page.index(f"{file}:")
     )
 

@@ -68,6 +68,7 @@ def test_a_stream_that_is_closed_changes_no_status(number: int) -> None:
     assert _ended(TOLD, preexec_fn=lambda: os.close(number)) == (0, "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stream", few(["stdout", "stderr"], 2))
 def test_a_reader_that_is_gone_changes_no_status(stream: str) -> None:
     reading, writing = os.pipe()
@@ -124,7 +125,7 @@ KEEPING = [
 
 
 @pytest.mark.parametrize("json", few([[], ["--json"]], 2))
-@pytest.mark.parametrize(("work", "option"), few(KEEPING, 3, several=True))
+@pytest.mark.parametrize(("work", "option"), few(KEEPING, 4, several=True))
 def test_what_was_found_is_told_where_there_is_no_room_to_keep_it(
     work: str, option: list[str], json: list[str], tmp_path: Path
 ) -> None:

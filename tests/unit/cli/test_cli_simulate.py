@@ -15,6 +15,7 @@ KIP320 = ["simulate", "kip320", "--set", "replicas=2", "--walks", "500"]
 pytestmark = pytest.mark.xdist_group("kip101")
 
 
+@pytest.mark.long
 def test_every_other_violation_has_the_command_that_shows_it() -> None:
     done = fencepost(*words("simulate kip101 --walks 20000 --seed 3 --set replicas=3 --weight leader-write=2 --quiet"))
     others = re.findall(r"`fencepost ([^`]*)` shows (\S+)\.", " ".join(done.stdout.split()))

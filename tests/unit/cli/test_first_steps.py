@@ -70,6 +70,7 @@ def test_the_typed_program_is_shown_in_words_of_the_model() -> None:
     assert "<enum" not in text
 
 
+@pytest.mark.long
 def test_a_run_of_the_catalogue_is_checked_by_the_name_that_pages_give_it() -> None:
     data = data_of(
         fencepost("check", "replication 2 brokers, elections without an epoch", "--engine", "plain", "--json")

@@ -139,7 +139,7 @@ def screen(command: str) -> str:
     return TIME.sub("0.01 s", fencepost(*words, *fixed).stdout)
 
 
-SEARCHED = ("loss", "inner-invariant", "repaired")
+SEARCHED = ("loss", "inner-invariant", "repaired", "faults", "ablation", "for-ever")
 """Screens that need a search of seconds."""
 
 
@@ -176,7 +176,9 @@ PRINTED: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.xdist_group("screens")
-@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name in SEARCHED)) for name in PRINTED]
+)
 def test_python_prints_the_screen_without_its_hints(name: str) -> None:
     answer = PRINTED[name]()
     known = HINT.sub("", (FOLDER / f"{name}.txt").read_text("utf-8"))

@@ -11,6 +11,7 @@ from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
 
 from tests.helpers.commands import data_of, fencepost
+from tests.helpers.parameters import few
 from tests.helpers.places import MACHINES, ROOT
 from tests.helpers.written import file_of
 from tests.machines import mailbox
@@ -225,7 +226,7 @@ def test_an_imported_action_is_not_left_out() -> None:
     assert load_protocol(file).left_out == ()
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("name", few(PROTOCOLS, 4))
 def test_the_models_of_the_catalogue_have_no_warnings(name: str) -> None:
     found = PROTOCOLS[name]
     program = translate(found.machine, found.every_property)

@@ -234,6 +234,7 @@ def test_along_an_archived_trace_it_is_known_how_far_the_violation_is() -> None:
     assert far[str(found["views"][0]["id"])]["property"] == "joining-epoch-is-registered"
 
 
+@pytest.mark.long
 def test_a_book_leads_from_state_to_state_as_the_semantics_do_and_says_where_it_ends() -> None:
     trace = read(ARCHIVE / "kip101-weak-isr.trace").trace
     setting = set_up(links.read(described(trace)["link"]))
@@ -279,7 +280,7 @@ def test_what_the_browser_loads_is_enough_and_asks_for_the_standard_library_only
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, timeout=300)
 
 
-@pytest.mark.parametrize("story", few(stories(), 2), ids=lambda story: story.name)
+@pytest.mark.parametrize("story", few(stories(), 4), ids=lambda story: story.name)
 def test_a_story_has_a_sentence_for_each_step_ends_in_the_violation_and_with_the_repair_does_not(story: Story) -> None:
     made = story.page()
     parties = {*made["books"]["broken"]["about"]["parties"], "client"}
@@ -299,6 +300,7 @@ def test_a_story_has_a_sentence_for_each_step_ends_in_the_violation_and_with_the
     assert not any("`" in words for words in (made["begins"], made["repair"], made["repaired_ending"]))
 
 
+@pytest.mark.long
 def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it_ends() -> None:
     made = replay(ARCHIVE / "kip101-weak-isr.trace").render("html")
     assert len(made.encode()) < 3_000_000
@@ -309,6 +311,7 @@ def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it
     assert "import " not in made.rpartition("<script>")[2]
 
 
+@pytest.mark.long
 def test_a_notebook_shows_the_explorer_of_a_history_in_a_frame() -> None:
     shown = replay(ARCHIVE / "kip101-weak-isr.trace").explorer()._repr_html_()
     assert shown.startswith('<iframe title="Explorer" srcdoc="&lt;!DOCTYPE html&gt;')

@@ -24,6 +24,7 @@ from fencepost.model.language.actions import Action
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.interpreter import Interpreter, Path
 
+from tests.helpers.parameters import few
 from tests.helpers.places import DOCS
 from tests.helpers.written import module_of
 
@@ -152,7 +153,7 @@ LANES = {
 
 
 @pytest.mark.parametrize(
-    "file", [file for file in FILES if file.stem.startswith(tuple(LANES))], ids=lambda file: file.stem
+    "file", few((file for file in FILES if file.stem.startswith(tuple(LANES))), 5), ids=lambda file: file.stem
 )
 def test_whom_the_name_of_an_action_names_takes_it(file: File) -> None:
     found = told(follow(read(file).trace))

@@ -122,6 +122,7 @@ def labels(path: Path) -> tuple[str, ...]:
     return tuple(step.action.label for step in path.steps)
 
 
+@pytest.mark.long
 def test_the_plain_search_tells_kip_903_in_its_own_order() -> None:
     (found,) = search(REPLICATION.machine, constants(max_records=0, late_fetches=0), (judged(),)).properties
     assert found.path is not None

@@ -297,7 +297,7 @@ EDITS = [
     (COMES, ROUND, "without: d\n", "without: b\n", "without is 'b'"),
     (COMES, ROUND, "verdict: violated", "for: node=1\nverdict: violated", "the property has no parameters"),
     (COMES, ROUND, "verdict: violated", "verdict: worst", "has no costs. Write `verdict: violated`"),
-    (LEAVES, "a 0>1", "for: node=1\n", "", "is about each node, but the header names no value"),
+    (LEAVES, "a 0>1", "for: node=1\n", "", "needs a value for node, but the header gives none"),
     (LEAVES, "a 0>1", "for: node=1", "for: node=7", "is not a value of the property's parameters"),
     (LEAVES, "a 0>1", "for: node=1", "for: node=0", "after each state that satisfies `when`"),
     (COSTS, PATH, "a to=4\n", "", "`then` does not hold in the last state"),

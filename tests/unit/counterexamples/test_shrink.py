@@ -109,6 +109,7 @@ def test_what_chooses_between_behaviours_is_never_lowered() -> None:
     assert sizes(lamps.MACHINE) == ["lamps"]
 
 
+@pytest.mark.long
 def test_lower_constants_do_not_cost_the_shortest_trace() -> None:
     # at metadata_lag=2, which longer traces do with, the shortest one has 11 states, and at the default 10
     trace = walked("replication", "leader-has-committed", PLANTED[-1][2])

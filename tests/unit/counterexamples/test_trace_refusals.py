@@ -62,11 +62,13 @@ def test_reader_refuses(name: str, old: str, new: str, expected: str, here: Path
 HEADER, ACTIONS, STATES = (part + "----\n" for part in KIP101.split("----\n"))
 
 
+@pytest.mark.long
 def test_a_file_that_is_cut_off_anywhere_is_refused_with_a_line(here: Path) -> None:
     for cut in range(0, len(KIP101) - 1, 23):
         assert re.match(r"x\.trace:\d+: .*\.$", message(here, KIP101[:cut])), cut
 
 
+@pytest.mark.long
 def test_a_file_with_random_edits_is_replayed_or_refused_with_a_line(here: Path) -> None:
     rng, good = random.Random(1), [make() for make in GOOD.values()]  # noqa: S311 (edits, not secrets)
     words = [*"{}[],=:#- \n\t\0é1", "----\n", "none", *KIP101.split()]
@@ -158,7 +160,7 @@ def test_replay_counts_the_other_steps_that_are_enabled(here: Path) -> None:
             "the guard `noise == 0` (test_trace_refusals.py:LINE) refuses. "
             "Write a step that is enabled in that state: `switch-to lamps={} noise=no`, `switch-to lamps={0} "
             "noise=no`, `switch-to lamps={1} noise=no`, `switch-to lamps={0,1} noise=no` or one of 4 others. "
-            "The states are as recorded, so the header or the model has changed, or step and states were "
+            "The states are as recorded, so the header or the model has changed, or steps and states were "
             "edited.")),
         (switch_one,
             ("x.trace:12: step 2, `switch-to lamps={0,1,2} noise=yes`, is not possible: the guard `lamps & lamps - "

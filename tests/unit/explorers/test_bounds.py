@@ -242,6 +242,7 @@ def test_a_search_that_goes_on_from_a_checkpoint_counts_what_one_in_one_go_does(
     assert errands_of(native, Options(checkpoint=kept, resume=True), **values).bounds == expected
 
 
+@pytest.mark.long
 def test_every_budget_of_every_protocol_is_declared_as_a_bound_but_one_that_a_rule_shares_a_guard_with() -> None:
     silent = [
         (name, guard.action)

@@ -64,6 +64,7 @@ def test_a_search_in_pieces_with_more_and_more_workers_finds_what_one_in_one_go_
     assert all(item.path is None or is_valid(name, values, item.path) for item in result.properties)
 
 
+@pytest.mark.long
 @group("kip101", {"replicas": 2})
 def test_a_time_budget_may_end_a_search_many_times(tmp_path: Path) -> None:
     options = replace(RUN, checkpoint=str(tmp_path), budget=0.0)

@@ -23,7 +23,7 @@ from fencepost.model.language.records import Key, Record, key_of
 from rich.console import Console
 
 from tests.helpers.commands import data_of, fencepost, refused
-from tests.helpers.parameters import words
+from tests.helpers.parameters import few, words
 from tests.helpers.places import DOCS
 from tests.helpers.places import MACHINES as HERE
 from tests.helpers.written import file_of, machine_of, module_of
@@ -214,7 +214,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other", "paths"), CASES, ids=lambda item: " ".join(map(str, item)))
+@pytest.mark.parametrize(
+    ("one", "other", "paths"), few(CASES, 3, several=True), ids=lambda item: " ".join(map(str, item))
+)
 def test_behaviours_differ_where_sets_of_states_on_the_plain_semantics_say_so(
     one: Side, other: Side, paths: tuple[str, ...]
 ) -> None:
@@ -394,6 +396,7 @@ def test_states_are_compared_where_only_the_ends_of_numbers_differ() -> None:
     assert "all that the protocol stores: no difference" in found.stdout
 
 
+@pytest.mark.long
 def test_a_change_that_never_acts_is_named_with_what_stands_before_it() -> None:
     sizes = [f"--set={item}" for item in ("brokers=2", "max_records=0", "fences=0", "crashes=0")]
     asked = ("compare", str(HERE / "shrink_any_epoch.py"), *sizes, "--version=kafka-4.4-repaired", "--json", "--quiet")

@@ -147,6 +147,7 @@ def test_a_proof_for_all_values_of_a_constant_is_of_those_from_its_low_bound_on(
     assert f.prove(model, unbounded={"most": None}).verdict.value == "undetermined"
 
 
+@pytest.mark.long
 def test_a_function_is_checked_again_if_a_name_that_it_reads_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = PROTOCOLS["kip320"].machine
     before = check(machine)

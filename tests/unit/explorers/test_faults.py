@@ -226,6 +226,7 @@ def test_a_grid_says_what_each_setting_tolerates(tmp_path: Path) -> None:
     assert fencepost("replay", "--model", VAULT, *files).exit_code == 0
 
 
+@pytest.mark.long
 def test_fingerprints_give_the_same_front_with_a_probability_of_omission() -> None:
     asked = ("--grid", "copies=1,2,3")
     whole, compact = grid_of(*asked), grid_of(*asked, "--compact")
@@ -248,7 +249,7 @@ def test_a_property_on_request_is_asked(tmp_path: Path) -> None:
 
 def test_faults_that_happened_for_free_are_named_where_none_of_those_counted_did(tmp_path: Path) -> None:
     asked = ("--trace", str(tmp_path), "--kind", "crashes")
-    said = "as set none: the property fails without any crash no crash, free of cost floods 2 (3 states)"
+    said = "as set none: the property is violated without any crash no crash, free of cost floods 2 (3 states)"
     assert said in lines_of(vault_faults(*asked, "-v"))
     (file,) = tmp_path.iterdir()
     assert file.read_text().splitlines()[1] == "title: a-copy-is-left is violated with no crash"

@@ -101,6 +101,7 @@ def test_a_search_finds_the_same_with_keys_and_notices_a_damaged_node(rows: Any,
             cross_check(made, made.result, 3_000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("large", few([0, 7_000, 1 << 40], 3), ids=["keys", "later", "rows"])
 def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_full_one(
     rows: Any, large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -135,7 +136,7 @@ def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_ful
         assert made.result.levels == rows.result.levels
 
 
-@pytest.mark.parametrize("spill", [False, True])
+@pytest.mark.parametrize("spill", few([True, False], 2))
 @pytest.mark.parametrize(("first", "then"), few([(0, 1 << 40), (1 << 40, 0), (0, 0)], 3, several=True))
 def test_a_checkpoint_does_not_depend_on_the_store(
     rows: Any, tmp_path: Path, first: int, then: int, *, spill: bool

@@ -310,14 +310,6 @@ def searched(question: Question, properties: tuple[Property, ...]) -> tuple[Prop
     return native(MACHINE, constants, properties, Options(workers=1), kernels=kernels()).properties
 
 
-@pytest.mark.xdist_group("maze")
-@pytest.mark.parametrize("block", BLOCKS)
-def test_native_engine_and_reference_say_what_brute_force_says(block: int) -> None:
-    for question in map(Question, range(block, GRAPHS, len(BLOCKS))):
-        question.agrees(searched(question, question.properties))
-        question.agrees(_judged(question, question.properties))
-
-
 def _judged(question: Question, properties: tuple[Property, ...]) -> list[PropertyResult]:
     plain = Interpreter(MACHINE, MACHINE.set_constants(question.values))
     starts = plain.initial_states()
@@ -329,6 +321,15 @@ def _judged(question: Question, properties: tuple[Property, ...]) -> list[Proper
     return [judge(plain, graph, starts, prop) for prop in properties]
 
 
+@pytest.mark.xdist_group("maze")
+@pytest.mark.parametrize("judge", [pytest.param(searched, marks=pytest.mark.long), _judged])
+@pytest.mark.parametrize("block", BLOCKS)
+def test_native_engine_and_reference_say_what_brute_force_says(block: int, judge: Any) -> None:
+    for question in map(Question, range(block, GRAPHS, len(BLOCKS))):
+        question.agrees(judge(question, question.properties))
+
+
+@pytest.mark.long
 @pytest.mark.xdist_group("maze")
 def test_engines_name_the_same_of_several_nodes_that_are_never_reached() -> None:
     named = set()

@@ -65,6 +65,7 @@ def undefined(code: bytes) -> list[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", few(PROTOCOLS, 14))
 def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols(name: str) -> None:
     unit = source_of(name).unit
@@ -78,6 +79,7 @@ def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols
 OTHER_MACHINES = ("aarch64-unknown-linux-gnu", "arm64-apple-macosx13.0.0", "x86_64-unknown-linux-gnu")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("triple", few(OTHER_MACHINES, 3))
 def test_code_is_made_for_plain_processors_of_other_machines(triple: str, tmp_path: Path) -> None:
     llvm.initialize_all_targets()

@@ -18,6 +18,7 @@ from fencepost.model.language import Bag, BitSet, Constants, Machine, Property, 
 from fencepost.model.language.domains import Domain, Range
 from fencepost.model.language.errors import DomainError
 
+from tests.helpers.parameters import few
 from tests.helpers.written import machine_of, module_of
 from tests.machines import faulty
 from tests.machines.faulty import MACHINE, PROPERTIES, Fault
@@ -117,7 +118,7 @@ def error_of(search: Any, found: Any, fault: int) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", few(LEVELS, 4))
 def test_every_code_is_left_by_compiled_code_at_every_level(level: int) -> None:
     faults: list[tuple[int, Machine, tuple[Property, ...], int]] = [
         *((code, MACHINE, PROPERTIES, fault) for code, fault in CODES.items()),

@@ -39,6 +39,7 @@ def test_hypothesis_finds_known_bugs_with_their_shortest_traces(
     assert shrunk.path.length == length <= tried.failure.path.length
 
 
+@pytest.mark.long
 def test_what_holds_is_not_violated_in_all_examples() -> None:
     chosen = stateful.Profile("test", 20, fixed=True)
     tried, shrunk = stateful.explore(PROTOCOLS["kip320"], {"replicas": 2}, chosen=chosen)
@@ -95,12 +96,13 @@ def test_a_machine_is_tested_in_one_line_and_its_failure_is_a_trace(tmp_path: Pa
     with pytest.raises(AssertionError) as caught:
         test()
     file = tmp_path / "lamps-some-lamp-is-dark.trace"
-    says = f"some-lamp-is-dark is violated after these steps, which are in {file}:\n  1 switch-to lamps="
+    says = f"some-lamp-is-dark is violated after these steps (saved in {file}):\n  1 switch-to lamps="
     assert says in str(caught.value)
     assert replay(file, lambda _: Protocol(lamps.MACHINE, lamps.PROPERTIES)).path.length == 2
     assert test.__name__ == "test_lamps"
 
 
+@pytest.mark.long
 def test_a_test_of_what_holds_passes_under_a_version(tmp_path: Path) -> None:
     stateful.machine_test(lamps.MACHINE, (lamps.lit_lamps_stay,), version="sticky", use=FIXED, folder=tmp_path)()
     assert list(tmp_path.iterdir()) == []
@@ -116,6 +118,7 @@ def ruled(properties: tuple[Property, ...], machine: Any, examples: int, **value
     return rules
 
 
+@pytest.mark.long
 def test_plain_rules_find_what_schedules_find() -> None:
     for machine, properties, values in (
         (lamps, (lamps.some_lamp_is_dark,), {}),

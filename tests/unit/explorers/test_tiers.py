@@ -61,6 +61,7 @@ def test_every_tier_finds_the_same_with_any_number_of_workers(
             assert shared(found) == wanted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "values", "compact"), QUESTIONS)
 def test_a_search_that_changes_over_may_stop_and_go_on_with_other_code(
     name: str, values: dict[str, int], compact: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

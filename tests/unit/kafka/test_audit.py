@@ -388,9 +388,7 @@ def test_a_restart_leaves_room_for_what_was_before_only_if_the_model_has_it() ->
 
 def test_what_the_model_lacks_is_named() -> None:
     many = Log(replicas=(1, 2, 3, 4, 5, 6))
-    with pytest.raises(
-        UsageError, match="6 brokers have replicas, but the model supports at most 5, even from a later start"
-    ):
+    with pytest.raises(UsageError, match="6 brokers have replicas, but the model supports at most 5"):
         led(many)
     late = Log(elr=False)
     late.event("FEATURE_LEVEL_RECORD", name="eligible.leader.replicas.version", featureLevel=1)
@@ -492,7 +490,7 @@ def test_records_of_a_dump_that_were_read_before_or_are_repeated_are_passed_over
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["nowhere"], "nowhere does not exist. Name a directory __cluster_metadata-0"),
+        (["nowhere"], "nowhere does not exist. Name the __cluster_metadata-0 directory"),
         ([".", "--resume"], "`--resume` needs an audit to continue"),
         ([".", "--partition", "t-0"], "`--partition`, `--trace` and `--until` belong together"),
         ([".", "--until", "3"], "`--partition`, `--trace` and `--until` belong together"),
@@ -522,7 +520,7 @@ def test_what_kafkas_own_tool_prints_is_audited_without_java(monkeypatch: pytest
         for offset, time, kind, fields in sorted(known)
     ]
     (tmp_path / "dump.txt").write_text("".join([BATCH, *text]))
-    with pytest.raises(UsageError, match="partition t-0 begins only at offset"):
+    with pytest.raises(UsageError, match="t-0 begins only at offset"):
         audit(tmp_path / "dump.txt", partition="t-0", trace=tmp_path / "t.trace", until=0)
     found = audit(tmp_path / "dump.txt")
     assert [item["sort"] for item in found.findings][:2] == ["unclean-election", "last-replica"]
@@ -602,7 +600,7 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
         "A leader was elected uncleanly.", "What to do: Compare the logs.", "1970-01-01 00:00:01", "... and 3 more",
         "2 elected uncleanly",
         "a batch is damaged", "no file contains offsets 4 to 5", "files differ at 2 offsets",
-        "3 changes of partitions whose previous state is in no file",
+        "3 changes to partitions whose previous state is missing from the files",
         "No path leads to offset 9", "The rules of kafka-4.4 allow", "ELR: eligible leader replicas",
         "rules of kafka-4.1, controllers support metadata.version 27, it is at 27; ELR off",
         "found 1 unclean-election: Leaders come from the ISR.",

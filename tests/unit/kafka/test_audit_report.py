@@ -47,7 +47,7 @@ def test_what_one_disk_alone_has_depends_on_min_isr() -> None:
     taken.set("min.insync.replicas", "1")
     for log in (refused, taken):
         log.change(isr=[1], **({"eligibleLeaderReplicas": [2, 3]} if log is refused else {}))
-    assert "min ISR 2, so acks=all was refused" in said(refused, "last-replica")[0][3]
+    assert "min ISR 2, so acks=all writes were refused" in said(refused, "last-replica")[0][3]
     assert "min ISR 1: records acknowledged during that time, even with acks=all" in said(taken, "last-replica")[0][3]
 
 
@@ -123,7 +123,7 @@ def test_a_history_goes_on_to_the_end_of_the_log_and_counts_what_is_not_shown() 
     ("later", "says"),
     [
         ([change(12, 2, [2, 1])], "rejoined the ISR at offset 12 (00:00:12)"),
-        ([], "has not rejoined the ISR by the end of the log (offset 50, 00:00:50)"),
+        ([], "had not rejoined the ISR by the end of the log (offset 50, 00:00:50)"),
         ([change(12, 2, [2], replicas=[2, 3])], "has not been a replica since offset 12"),
         ([change(12, -1, [], "deleted")], "The topic was deleted at offset 12"),
     ],
@@ -215,7 +215,7 @@ def test_what_is_no_log_is_refused_with_what_to_do(tmp_path: Path) -> None:
     for name, content, says in (
         ("log.tar.gz", b"\x1f\x8b\x08", "is an archive: unpack it"),
         ("00000000000000000000.log", b"baseOffset: 0\n", "contains text, not a log"),
-        ("other.log", b"\x00\x01", "nor named like a segment of Kafka"),
+        ("other.log", b"\x00\x01", "nor named like a Kafka segment"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(UsageError, match=says):

@@ -358,6 +358,7 @@ def test_a_range_that_is_none_is_refused(asked: str) -> None:
 # -- histories
 
 
+@pytest.mark.long
 def test_walks_and_covers_are_the_same_each_time() -> None:
     small = ({"brokers": 2, "partitions": 1, "changes": 1, "elections": 1},)
     assert [one.key for one in Source(small).cover()] == [one.key for one in Source(small).cover()]

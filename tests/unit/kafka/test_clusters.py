@@ -1,6 +1,5 @@
 """`fencepost reproduce` without Kafka: stories on stand-ins, refusals, and no process left running."""
 
-import os
 import re
 import signal
 import socket
@@ -131,7 +130,7 @@ def test_nothing_is_left_of_a_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path:
 @pytest.mark.parametrize(
     ("behaviour", "said"),
     [
-        ("format-fails", "the directories of the nodes could not be formatted:\nthe id is not an id"),
+        ("format-fails", "the nodes' directories could not be formatted:\nthe id is not an id"),
         ("node-dies", "node 100 of Kafka node-dies ended while starting; its log ends:\nERROR the disk is full"),
         ("client-dies", "the client process ended with status 4 during 'elect'"),
         ("client-garbles", "the client answered 'elect' with invalid JSON: b'what?"),
@@ -211,6 +210,7 @@ reproduce(story, Asked(port={port}), fake(), lambda line: print(line.text, flush
 """
 
 
+@pytest.mark.long
 def test_a_cluster_whose_starter_is_killed_ends() -> None:
     port = first_of_free_ports()
     command = [sys.executable, "-c", RUN.format(port=port)]
@@ -228,7 +228,7 @@ def test_a_cluster_whose_starter_is_killed_ends() -> None:
 def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(command: Callable[..., Result]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         before = children()
-        found = command(play=lambda _, number=number: os.kill(os.getpid(), number) or time.sleep(30))
+        found = command(play=lambda _, number=number: signal.raise_signal(number) or time.sleep(30))
         assert found.exit_code == 3, found.stderr
         assert children() == before
 

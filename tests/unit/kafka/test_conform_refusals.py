@@ -175,6 +175,7 @@ def test_a_release_without_eligible_leader_replicas_is_not_driven_with_them() ->
     assert REPLICATION.why_not("kafka-3.9", constants) == "elr=0 differs from Kafka or the driver"
 
 
+@pytest.mark.long
 def test_a_cover_takes_every_transition_and_each_walk_begins_at_the_start() -> None:
     plain = Interpreter(
         MACHINE, MACHINE.set_constants({**KAFKA_41, "brokers": 2, "crashes": 0, "shrinks": 0, "max_leader_epoch": 1})

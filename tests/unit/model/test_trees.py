@@ -28,6 +28,7 @@ def eager() -> Iterator[None]:
     gc.callbacks.remove(tidied)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("eager")
 def test_threads_make_and_compile_trees_at_the_same_time() -> None:
     def work(_: int) -> int:
