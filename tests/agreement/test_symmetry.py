@@ -194,7 +194,7 @@ SORTS = """for i in range(c.n - 1):
 
 
 PLANTED = {
-    "an action that prefers the lowest": ({"action": PREFERS_THE_LOWEST}, "if s.part[i].x > 0 and s.who == NONE:"),
+    "an action that prefers the lowest": ({"action": PREFERS_THE_LOWEST}, "s.who = i"),
     "a property of thing 0": ({"condition": "s.part[0].x < 2"}, "return s.part[0].x < 2"),
     "a normalize that sorts": ({"normal": SORTS}, "if s.part[i].x > s.part[i + 1].x:"),
 }
