@@ -10,13 +10,10 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, Property
 from fencepost.model.language.interpreter import Interpreter, Path
 
-from tests.machines import LINEAGE, finite_replicated_log, grid, id_sequence, mailbox
+from tests.machines import LINEAGE, grid, id_sequence, mailbox
 
 MACHINES: dict[str, tuple[Machine, tuple[Property, ...]]] = {
-    **{
-        item.MACHINE.name: (item.MACHINE, item.PROPERTIES)
-        for item in (id_sequence, finite_replicated_log, mailbox, grid)
-    },
+    **{item.MACHINE.name: (item.MACHINE, item.PROPERTIES) for item in (id_sequence, mailbox, grid)},
     **{name: (PROTOCOLS[name].machine, PROTOCOLS[name].properties) for name in LINEAGE},
 }
 DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compiled", "cross_check"}
@@ -24,10 +21,9 @@ DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compiled
 ALONE = Options(workers=1, deadlock=True)
 
 
-def ask(name: str, values: dict[str, int], options: Options = ALONE, search: Any = native) -> Result:
+def ask(name: str, values: dict[str, int], options: Options = ALONE, search: Any = native, **more: Any) -> Result:
     machine, properties = MACHINES[name]
-    result: Result = search(machine, machine.set_constants(values), properties, options)
-    return result
+    return search(machine, machine.set_constants(values), properties, options, **more)
 
 
 def shared(result: Result, but: set[str] = DIFFERENT) -> dict[str, Any]:

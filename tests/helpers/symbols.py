@@ -179,7 +179,6 @@ class Symbols:
 
     def normalized(self, key: Key) -> Key | None:
         state = self.plain.schema.restore(key)
-        assert self.machine.normalize is not None
         try:
             self.machine.normalize(state, self.constants)
         except (DomainError, ValueError):
