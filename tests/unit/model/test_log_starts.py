@@ -85,14 +85,9 @@ def test_a_log_starts_by_its_checkpoint_or_where_its_files_do(checkpoint: int, s
 MODELS = {module.MACHINE.name: module.MACHINE for module in (truncate_to_hwm, kip101, kip279, kip320_first_try, kip320)}
 
 
-def sizes(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> dict[str, int]:
+def sizes(*values: int) -> dict[str, int]:
     """Return the constants in the order in which TLC's table writes them."""
-    return {
-        "replicas": replicas,
-        "log_size": log_size,
-        "max_records": max_records,
-        "max_leader_epoch": max_leader_epoch,
-    }
+    return dict(zip(("replicas", "log_size", "max_records", "max_leader_epoch"), values, strict=True))
 
 
 @pytest.mark.parametrize("machine", MODELS.values(), ids=MODELS)
@@ -206,22 +201,16 @@ def test_later_is_the_context_with_the_greater_offset() -> None:
 
 
 @pytest.mark.parametrize(
-    ("token", "stored_token", "rejects_late", "refuses_untokened", "accepted"),
+    ("tokens", "rejects_late", "refuses_untokened", "accepted"),
     [
-        (1, 2, 0, 0, True),
-        (1, 2, 1, 0, False),
-        (2, 2, 1, 0, True),
-        (3, 2, 1, 1, True),
-        (-1, 2, 1, 0, True),
-        (-1, 2, 0, 1, False),
-        (-1, -1, 0, 1, False),
-        (0, -1, 1, 1, True),
+        ((1, 2), 0, 0, True), ((1, 2), 1, 0, False), ((2, 2), 1, 0, True), ((3, 2), 1, 1, True),
+        ((-1, 2), 1, 0, True), ((-1, 2), 0, 1, False), ((-1, -1), 0, 1, False), ((0, -1), 1, 1, True),
     ],
-)
-def test_a_client_accepts_by_token(
-    token: int, stored_token: int, rejects_late: int, refuses_untokened: int, accepted: bool
+)  # fmt: skip
+def test_a_client_accepts_by_its_token_and_the_stored_one(
+    tokens: tuple[int, int], rejects_late: int, refuses_untokened: int, accepted: bool
 ) -> None:
-    assert store.is_accepted(token, stored_token, rejects_late, refuses_untokened) is accepted
+    assert store.is_accepted(*tokens, rejects_late, refuses_untokened) is accepted
 
 
 def test_the_operations_are_the_ten_of_the_draft() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import Result
 from fencepost.model.language import NONE, bound, capacity, shape
 from fencepost.model.language.errors import DomainError, ModelError
 from fencepost.model.language.records import Schema
@@ -124,13 +125,18 @@ USUAL = {"HERE": "BIG = 3", "TOP": "3", "DOMAIN": "Range(0, 3)", "PARAM": "Range
 ENGINES = ("plain", "native")
 
 
-def refusal(tmp_path: Path, engine: str, **parts: str) -> str:
+def ran(tmp_path: Path, engine: str, *more: str, **parts: str) -> Result:
+    """Check or prove the model with other parts."""
     text = MODEL
     for name, value in (USUAL | parts).items():
         text = text.replace(name, value)
     (tmp_path / "model.py").write_text(text)
-    command = ["prove" if engine == "prove" else "check", str(tmp_path / "model.py")]
-    result = fencepost(*command, *(["--engine", engine] if engine in ENGINES else []))
+    command = ["prove"] if engine == "prove" else ["check", "--engine", engine]
+    return fencepost(*command, str(tmp_path / "model.py"), *more)
+
+
+def refusal(tmp_path: Path, engine: str, **parts: str) -> str:
+    result = ran(tmp_path, engine, **parts)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("fencepost:") == 1
     return result.stderr
@@ -180,14 +186,8 @@ def test_a_constant_or_domain_that_does_not_fit_is_refused(
 
 
 def test_the_largest_numbers_are_taken(tmp_path: Path) -> None:
-    text = MODEL
     most = {"HERE": "BIG = 2**62 - 1", "DOMAIN": "Range(-(2**62) + 1, 2**62 - 1)", "TOP": "2**62 - 1"}
-    for name, value in (USUAL | most).items():
-        text = text.replace(name, value)
-    (tmp_path / "model.py").write_text(text)
-    assert (
-        fencepost("check", str(tmp_path / "model.py"), "--engine", "plain", "--set", f"top={2**62 - 1}").exit_code == 0
-    )
+    assert ran(tmp_path, "plain", "--set", f"top={2**62 - 1}", **most).exit_code == 0
 
 
 @pytest.mark.parametrize("make", [bound, shape, capacity])
