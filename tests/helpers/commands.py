@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -55,6 +56,13 @@ def start(*args: str, stdout: int = subprocess.PIPE, **environment: str) -> subp
     finally:
         for number in deaf:
             signal.signal(number, signal.SIG_IGN)
+
+
+def program(file: Path, text: str) -> None:
+    """Write a script of the shell in place of another program."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(0o755)
 
 
 def wait_for_work(process: subprocess.Popen[str], seconds: float = 2.5) -> None:
