@@ -81,9 +81,7 @@ def test_what_maven_says_is_told_without_its_advertisement(monkeypatch: pytest.M
     assert "`jars=`" in str(caught.value)
 
 
-def test_without_java_or_with_an_old_one_the_message_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_java_or_with_an_old_one_the_new_one_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     message = refused("conform", "replication", "--kafka", KAFKA)
     assert f"`java` was not found: it is not in JAVA_HOME={tmp_path}" in message
@@ -98,12 +96,10 @@ def test_a_release_is_compared_with_the_rules_of_its_line() -> None:
 
 
 def test_a_stack_trace_is_one_line_with_the_innermost_method_of_kafka() -> None:
-    frames = (
-        "\n\tat java.base/java.util.Optional.get(Optional.java:1)\n\tat kafka.cluster.Partition.lead(Partition.scala:7)"
-    )
-    assert thrown(f"java.util.NoSuchElementException: None{frames}\n\tat fencepost.Loop.run(Loop.java:1)") == (
-        "throws java.util.NoSuchElementException: None at Partition.lead (Partition.scala:7)"
-    )
+    frames = ("java.base/java.util.Optional.get(Optional.java:1)", "kafka.cluster.Partition.lead(Partition.scala:7)")
+    error = "\n\tat ".join(("java.util.NoSuchElementException: None", *frames, "fencepost.Loop.run(Loop.java:1)"))
+    said = "throws java.util.NoSuchElementException: None at Partition.lead (Partition.scala:7)"
+    assert thrown(error) == said
 
 
 @on_kafka
