@@ -74,9 +74,8 @@ def asked(calls: Sequence[tuple[str, dict[str, Any]]]) -> tuple[list[str], list[
 @pytest.mark.long
 @needs_mcp
 def test_an_agent_answers_ten_questions_rightly() -> None:
-    tools, answers = asked(
-        [*((tool, given) for tool, _, given in QUESTIONS.values()), ("advise", {"replicas": "three"})]
-    )
+    calls = [(tool, given) for tool, _, given in QUESTIONS.values()]
+    tools, answers = asked([*calls, ("advise", {"replicas": "three"})])
     assert tools == [tool.__name__ for tool in TOOLS]
     assert list(answers.pop()) == ["error"]
     for (question, (_, key, _)), said in zip(QUESTIONS.items(), answers, strict=True):

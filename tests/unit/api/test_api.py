@@ -33,9 +33,8 @@ SMALL = {"clients": 1, "deduplicate": False}
 def test_the_pages_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     new("lock")
-    found = doctest.testfile(
-        str(ROOT / "docs" / "use" / "python.md"), module_relative=False, optionflags=doctest.ELLIPSIS
-    )
+    page = str(ROOT / "docs" / "use" / "python.md")
+    found = doctest.testfile(page, module_relative=False, optionflags=doctest.ELLIPSIS)
     assert found.attempted > 20
     assert found.failed == 0
 
@@ -123,9 +122,7 @@ def test_the_package_is_light_until_something_is_asked() -> None:
 @pytest.mark.parametrize(
     "ask", [lambda: f.check("kip320", engine="spark"), lambda: f.sweep("kip320", grid={"replicas": [2]})]
 )
-def test_without_spark_it_is_named_with_how_to_install_it(
-    ask: Callable[[], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_spark_it_is_said_how_to_install_it(ask: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(f.UsageError, match=r'Spark is not installed: run `pip install "fencepost\[spark\]"`'):
         ask()

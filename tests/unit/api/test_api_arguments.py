@@ -80,9 +80,7 @@ def test_every_type_of_an_argument_is_known_and_every_number_has_its_least_value
         (f.faults, {"prop": 3}, "prop cannot be 3: expected text."),
     ],
 )  # fmt: skip
-def test_an_argument_of_another_type_is_one_message(
-    call: Callable[..., Any], given: dict[str, Any], message: str
-) -> None:
+def test_an_argument_of_wrong_type_is_refused(call: Callable[..., Any], given: dict[str, Any], message: str) -> None:
     with pytest.raises(f.UsageError) as error:
         call(shelf.MACHINE, **{"properties": shelf.PROPERTIES, **given})
     assert str(error.value).startswith(message)

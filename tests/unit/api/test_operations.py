@@ -37,7 +37,6 @@ pytestmark = pytest.mark.xdist_group("operations")
 
 @cache
 def everywhere() -> list[tuple[str, bool, int, int, list[Any]]]:
-    """Return the rows of every release, with ELR and without, at every size."""
     return [
         (version, elr, *sizes, advise(*sizes, kafka=version, elr=elr).to_dict()["operations"])
         for version, elr, sizes in product(versions(), (True, False), SIZES)
@@ -50,7 +49,6 @@ class Created(Exception):  # noqa: N818 (a story is stopped, nothing is wrong)
 
 
 def create(replicas: list[int], min_isr: int | None, **_: str) -> None:
-    """Stop a story when its topic is created."""
     if min_isr is not None:
         raise Created(len(replicas), min_isr)
 
@@ -142,9 +140,7 @@ def misplaced(*of: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.long
-def test_a_finding_is_named_for_the_releases_and_settings_that_have_it_and_for_no_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_finding_is_named_for_the_releases_and_settings_that_have_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {f"HYP-{number}" for number in (24, 25, 26)} < {item[0] for item in on_page()}
     assert misplaced() == set()
     known = rows_of._known
@@ -178,7 +174,6 @@ def test_a_disk_is_replaced_only_while_another_broker_leads_where_the_last_repli
 
 
 def settled(before: Any, _: Any) -> bool:
-    """Return whether all replicas are in the ISR, run, and have applied the newest metadata."""
     image, running = before.image[before.newest], [item for item in before.replica if not item.life]
     count = len(before.replica)
     full = image.isr == (1 << count) - 1 & ~image.missing and not image.fenced and len(running) == count
@@ -186,7 +181,6 @@ def settled(before: Any, _: Any) -> bool:
 
 
 def quiet(before: Any, after: Any) -> bool:
-    """Return whether no broker stops or is fenced in the rest of a history."""
     return all(getattr(before.budget, name) == getattr(after.budget, name) for name in ("clean_stops", "fences"))
 
 
@@ -258,9 +252,7 @@ def test_no_cell_says_more_than_was_measured_of_its_settings(monkeypatch: pytest
     assert {row["operation"] for row in rows if row["outcome"] != "not-measured"} == {"unclean-election", "lose-power"}
 
 
-def test_a_property_that_was_not_searched_for_is_named_and_keeps_an_operation_unmeasured(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_property_that_was_not_searched_for_leaves_an_operation_unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
     def deleting(*rows: dict[str, Any]) -> dict[str, Any]:
         own = {"operation": "delete-records", "replicas": 3, "min_isr": 1, "elr": False, "versions": ["kafka-3.5"]}
         made = [{**own, "most": {}, "states": 7, "undetermined": False, "front": [], **row} for row in rows]

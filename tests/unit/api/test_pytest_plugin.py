@@ -17,10 +17,7 @@ from tests.machines import lamps, mailbox
 
 PLAIN = Search(engine="plain")
 ALL_LIT = ("some-lamp-is-dark",)
-ASK = (
-    "an expectation names property 'some-lamp-is-dark', which "
-    "is not checked: add it to only=. Checked: favourite-is-lit."
-)
+ASK = "an expectation names property 'some-lamp-is-dark', which is not checked: add it to only=. Checked: favourite-is"
 SUITE = """
 import pytest
 from machines import mailbox
@@ -48,7 +45,6 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> pytest.Pytester:
-    """Return a project with a machine and three tests."""
     folder = pytester.mkdir("machines")
     (folder / "__init__.py").touch()
     (folder / "mailbox.py").write_text(inspect.getsource(mailbox))

@@ -33,7 +33,6 @@ MAILBOX = MACHINES / "mailbox.py"
 
 
 def bash(text: str, folder: Path, at: Path, action: Path | str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the text of a step as a runner does."""
     runner = {"RUNNER_TEMP": str(folder), "GITHUB_ACTION_PATH": str(action)}
     runner |= {"GITHUB_OUTPUT": str(folder / "output"), "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
     return subprocess.run(
@@ -44,10 +43,8 @@ def bash(text: str, folder: Path, at: Path, action: Path | str, **variables: str
 
 def run(step: str, folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     given = {**{name: item["default"] for name, item in ACTION["inputs"].items()}, **inputs}
-    variables = {
-        name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: given[found[1]], text)
-        for name, text in STEPS[step]["env"].items()
-    }
+    named = re.compile(r"\$\{\{ inputs\.(\w+) \}\}")
+    variables = {name: named.sub(lambda it: given[it[1]], text) for name, text in STEPS[step]["env"].items()}
     return bash(STEPS[step]["run"], folder, folder, "/actions/fencepost", **variables)
 
 
@@ -104,7 +101,6 @@ def test_the_action_has_what_its_page_says_and_options_that_exist() -> None:
 
 
 def shell(step: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a step of the action that compares two builds of Kafka."""
     return bash(BOTH[step]["run"], folder, folder / "kafka", ROOT / ".github" / "actions" / "compare", **variables)
 
 

@@ -49,10 +49,8 @@ def test_json_of_a_check_has_the_keys_of_the_contract() -> None:
     assert said.items() <= found.items()
     assert found["constants"] == {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
     assert (found["distinct"], found["generated"], found["depth"]) == (957, 1801, 15)
-    assert found["properties"][:2] == [
-        {"name": "weak-isr", "kind": "always", "verdict": "holds"},
-        {"name": "strong-isr", "kind": "always", "verdict": "holds"},
-    ]
+    for name, item in zip(("weak-isr", "strong-isr"), found["properties"], strict=False):
+        assert item == {"name": name, "kind": "always", "verdict": "holds"}
     assert found["actions"][-1]["name"] == "follower-fetch"
     assert sum(item["fired"] for item in found["actions"]) == found["generated"] - 1
     assert VARIABLE | {"why_stopped", "guards", "deadlocks", "levels"} < found.keys()
@@ -244,9 +242,8 @@ def test_graphml_has_every_state_and_step(tmp_path: Path) -> None:
 
 
 def test_dot_marks_what_a_property_says_and_tells_only_fields_that_differ() -> None:
-    text, plain = (
-        fencepost("graph", MODEL, *SMALL, *more).stdout for more in (["--property", "some-lamp-is-dark"], [])
-    )
+    plain = fencepost("graph", MODEL, *SMALL).stdout
+    text = fencepost("graph", MODEL, *SMALL, "--property", "some-lamp-is-dark").stdout
     assert text.startswith('digraph "lamps" {')
     assert ("violated" in text, "violated" in plain) == (True, False)
     assert ("lit=" in plain, "favourite=" in plain) == (True, False)

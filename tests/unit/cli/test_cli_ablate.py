@@ -44,10 +44,14 @@ def test_text_shows_every_row_with_its_purpose() -> None:
     assert "sell 2" in found.stdout.partition("not-exercised  1")[2]
 
 
-def test_each_row_and_property_has_a_cell_whose_trace_is_written_replays_and_is_on_the_page(tmp_path: Path) -> None:
+def test_each_cell_has_a_trace_that_replays_and_is_on_the_page_and_what_is_suspicious_is_named(tmp_path: Path) -> None:
     data = ablated("--trace", str(tmp_path / "traces"), "--html", str(tmp_path / "matrix.html"))
     assert data["asked"] == [item["name"] for item in data["properties"] if item["kind"] != "sometimes"]
     assert all(list(row["cells"]) == data["asked"] for row in data["rows"])
+    found, idle = data["suspicions"], set(data["suspicions"]["idle"])
+    assert (found["never_violated"], found["dead"]) == (["tickets-are-counted"], ["burn-down"]), "as planted"
+    assert {"sell 2", "enter 3"} <= idle
+    assert not idle & {"enter 1", "enter 1a", "enter 4", "sell 1"}
     cell = next(row for row in data["rows"] if row["row"] == "enter 1a")["cells"]["nobody-walks-through-a-shut-door"]
     assert (cell["verdict"], cell["length"], cell["steps"]) == ("violated", 3, ["sell", "enter guest=1"])
     files = sorted(map(str, (tmp_path / "traces").iterdir()))

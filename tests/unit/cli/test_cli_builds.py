@@ -24,7 +24,6 @@ BY_NAME = {item.name: item for item in runs()}
 
 
 def cases(file: Path) -> dict[str, list[Any]]:
-    """Return the results of the test cases in a JUnit file by name, as a standard parser reads them."""
     found = JUnitXml.fromfile(str(file))
     for one in (found, *found):
         results = [result for suite in (found if one is found else [one]) for case in suite for result in case.result]
@@ -35,7 +34,6 @@ def cases(file: Path) -> dict[str, list[Any]]:
 
 
 def elements(file: Path) -> dict[tuple[str, str], set[str]]:
-    """Return the attributes of every kind of element in a file, by its parent and its own name."""
     found: dict[tuple[str, str], set[str]] = {}
     for parent in ET.parse(file).iter():  # noqa: S314 (our own file)
         for child in parent:
@@ -76,7 +74,6 @@ def test_the_file_is_built_as_pytest_builds_its_own(tmp_path: Path, pytester: py
 
 
 def check(folder: Path, *args: str) -> tuple[int, dict[str, list[Any]], dict[str, Any]]:
-    """Run a check with both files; return its status and their contents."""
     result = fencepost("check", *args, "--junit", str(folder / "j.xml"), "--sarif", str(folder / "s.sarif"))
     data = json.loads((folder / "s.sarif").read_text())
     assert data["version"] == "2.1.0"
@@ -146,9 +143,7 @@ def put(monkeypatch: pytest.MonkeyPatch, *names: str, **changed: Any) -> None:
     monkeypatch.setattr("fencepost.api.calls.catalogue.runs", lambda: chosen)
 
 
-def test_runs_of_the_catalogue_pass_where_they_fail_as_they_must(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_of_the_catalogue_pass_if_they_fail_as_they_must(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(monkeypatch, "kip101 2/2/2/2", "kip320 2/2/2/2")
     status, found, run = check(tmp_path, "--quiet")
     assert (status, any(found.values()), "figures" in found, run["results"]) == (0, False, True, [])
@@ -175,14 +170,10 @@ def test_a_run_that_was_not_begun_is_an_error(tmp_path: Path, monkeypatch: pytes
     assert run["invocations"][0]["executionSuccessful"] is False
 
 
-def test_github_gets_an_annotation_at_the_property_and_a_summary_with_a_diagram(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_github_gets_an_annotated_property_and_a_diagram(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     result = fencepost("check", str(MAILBOX), *SMALL, "--without", "deduplicate", "--github")
-    line = next(
-        index for index, text in enumerate(MAILBOX.read_text().splitlines(), 1) if "def requests_run_once" in text
-    )
+    line = MAILBOX.read_text().partition("def requests_run_once")[0].count("\n") + 1
     [annotation] = [text for text in result.stdout.splitlines() if text.startswith("::")]
     where, _, said = annotation.removeprefix("::error ").partition("::")
     assert f"line={line},title=mailbox%3A requests-run-once is violated" in where

@@ -103,9 +103,7 @@ def test_a_run_that_is_cut_short_is_undetermined_and_the_next_is_run_unless_the_
     assert result.exit_code == 3
 
 
-def test_an_unfinished_catalogue_is_resumed_without_doing_a_run_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unfinished_catalogue_is_resumed_with_no_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = ["--checkpoint", str(tmp_path / "kept"), "--json"]
     begun = json.loads(check(*kept, "--max-states", "6000").stdout)["runs"]
     assert [item["complete"] for item in begun] == [False, True]
@@ -146,9 +144,7 @@ def test_ctrl_c_ends_the_catalogue_after_the_run_that_it_hit(monkeypatch: pytest
     assert result.exit_code == 3
 
 
-def test_each_profile_includes_the_smaller_ones_and_the_quick_one_shows_every_protocol(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_each_profile_has_the_smaller_ones_and_the_quick_one_all_protocols(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.api.calls.catalogue.runs", runs)
     quick, ci, full = (set(map(id, choose_runs(profile, ()))) for profile in Profile)
     assert quick < ci <= full

@@ -145,9 +145,7 @@ def test_a_model_that_leaves_a_domain_is_shown_with_the_state_and_the_steps_to_i
 
 
 @pytest.mark.parametrize("options", [[], ["--compact"], ["--engine", "plain"]], ids=["native", "compact", "plain"])
-def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(
-    counter: Any, options: list[str]
-) -> None:
+def test_a_violation_that_was_found_before_a_domain_is_left_is_told_first(counter: Any, options: list[str]) -> None:
     file = counter("    require(s.number < c.n)\n", "", "number < 10", "number < 2")
     result = fencepost("check", file, *options, "--json", "--quiet")
     data = json.loads(result.stdout)
@@ -163,9 +161,7 @@ def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(
 
 
 @pytest.mark.parametrize("engine", ["plain", "native"])
-def test_a_property_outside_the_language_that_is_not_asked_about_is_refused_before_anything_is_said(
-    counter: Any, engine: str
-) -> None:
+def test_a_property_outside_the_language_is_refused_though_it_is_not_asked_about(counter: Any, engine: str) -> None:
     wrong = '@always\ndef odd(s, c) -> bool:\n    """Odd."""\n    return sorted([s.number])[0] < 10\n\nMACHINE = '
     file = counter("MACHINE = ", wrong, "(small, )", "(small, odd)")
     result = fencepost("check", file, "--engine", engine, "--property", "small", "--quiet")

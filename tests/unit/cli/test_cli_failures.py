@@ -123,9 +123,7 @@ KEEPING = [
 
 @pytest.mark.parametrize("json", few([[], ["--json"]], 2))
 @pytest.mark.parametrize(("work", "option"), few(KEEPING, 4, several=True))
-def test_what_was_found_is_told_where_there_is_no_room_to_keep_it(
-    work: str, option: list[str], json: list[str], tmp_path: Path
-) -> None:
+def test_what_is_found_is_told_if_disks_are_full(work: str, option: list[str], json: list[str], tmp_path: Path) -> None:
     command, word = FOUND[work]
     file = tmp_path / option[-1]
     if file.suffix:

@@ -162,7 +162,6 @@ WARNINGS = {
 
 
 def written(folder: Path, *changes: tuple[str, str]) -> Path:
-    """Write the careless model, with changes."""
     text = CARELESS.read_text()
     for old, new in changes:
         assert old in text
@@ -173,7 +172,6 @@ def written(folder: Path, *changes: tuple[str, str]) -> Path:
 
 
 def found_in(file: Path, engine: str = "plain") -> dict[tuple[str, str], str]:
-    """Return the warnings about a file, by kind and name."""
     return {(item.kind, item.about): item.text for item in check(file, engine=engine).warnings}
 
 
@@ -206,12 +204,9 @@ def test_a_model_without_a_witness_is_warned_of() -> None:
     assert [[item.kind for item in some] for some in warned] == [["no-witness"], []]
 
 
-def test_a_file_may_keep_properties_aside(tmp_path: Path) -> None:
+def test_a_file_may_keep_properties_aside_and_import_actions(tmp_path: Path) -> None:
     file = written(tmp_path, ("MACHINE = ", "SLOW = (forgotten,)\nMACHINE = "))
     assert ("property-left-out", "forgotten") not in found_in(file)
-
-
-def test_an_imported_action_is_not_left_out() -> None:
     assert load_protocol(ROOT / "docs" / "examples" / "fetch_from_anyone.py").left_out == ()
 
 

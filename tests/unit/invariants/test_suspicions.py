@@ -4,6 +4,7 @@ evidence.
 
 import re
 from dataclasses import replace
+from importlib import import_module
 from itertools import combinations
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from fencepost.api.calls import vacuity
 from fencepost.api.topics import matrices
 from fencepost.cli.status import Exit
+from fencepost.invariants import gravity
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind
@@ -20,15 +22,6 @@ from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES
 
 PLANTED = str(MACHINES / "planted.py")
-
-
-@pytest.mark.xdist_group("planted")
-def test_a_planted_vacuous_property_a_dead_action_and_redundant_guards_are_reported_and_needed_ones_are_not() -> None:
-    found = data_of(fencepost("ablate", PLANTED, "--json", "--quiet", "--workers", "1"))["suspicions"]
-    assert (found["never_violated"], found["dead"]) == (["tickets-are-counted"], ["burn-down"])
-    idle = set(found["idle"])
-    assert {"sell 2", "enter 3"} <= idle
-    assert not idle & {"enter 1", "enter 1a", "enter 4", "sell 1"}
 
 
 @pytest.mark.xdist_group("planted")
@@ -137,7 +130,15 @@ def test_a_run_of_the_catalogue_shows_what_a_switch_is_for_where_it_alone_differ
         assert checks.of_catalogue("replication", other) is None
 
 
-# -- guarantees without evidence
+# -- names and guarantees
+
+
+def test_each_protocol_is_found_by_its_machines_name_and_each_consequence_belongs_to_a_property() -> None:
+    assert [item.machine.name for item in PROTOCOLS.values()] == list(PROTOCOLS)
+    for rank, (name, text) in enumerate(gravity._CONSEQUENCES.items()):
+        module, function = name.split(".")
+        found = getattr(import_module(f"fencepost.invariants.{module}"), function)
+        assert (gravity.gravity(found), gravity.consequence(found)) == (rank, text)
 
 
 def test_every_guarantee_that_holds_was_seen_to_fail_in_some_variant(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +196,5 @@ def point(min_isr: int, least: int | None, unknown: tuple[int, ...] = ()) -> dic
         ([point(1, 1), point(3, None, (3,))], "The claim holds"),
     ],
 )
-def test_the_claim_of_kip_966_is_said_to_hold_only_where_every_search_below_it_ended(
-    points: list[dict[str, Any]], says: str
-) -> None:
+def test_the_claim_of_kip_966_holds_if_every_search_below_it_ended(points: list[dict[str, Any]], says: str) -> None:
     assert says in checks.claim({"grid": points})

@@ -1,5 +1,6 @@
 """Histories of the client models, step by step, that no single property covers."""
 
+import pytest
 from fencepost.model.clients.tokens.store import store_latest
 
 from tests.helpers.stories import Story
@@ -78,6 +79,8 @@ def test_a_server_takes_up_a_request_only_when_those_before_it_on_the_connection
     assert not story.can("server-passes-request", client=1)
     answer(story, 0)
     assert story.can("server-passes-request", client=1)
+    apart = ask(ask(Story("metadata-reads", one_store=0, **IN_ORDER), 0, 1), 1, 1)
+    assert apart.can("server-passes-request", client=1), "clients with their own stores have their own connections"
 
 
 def test_answers_arrive_in_the_order_of_their_connection_and_those_of_another_broker_may_overtake() -> None:
@@ -86,11 +89,6 @@ def test_answers_arrive_in_the_order_of_their_connection_and_those_of_another_br
     story.do("client-delivers-answer", client=0).do("client-delivers-answer", client=1)
     story = answer(answer(ask(ask(Story("metadata-reads", **IN_ORDER), 0, 1), 1, 2), 0), 1)
     story.do("client-delivers-answer", client=1).do("client-delivers-answer", client=0)
-
-
-def test_clients_with_stores_of_their_own_have_connections_of_their_own() -> None:
-    story = ask(ask(Story("metadata-reads", one_store=0, **IN_ORDER), 0, 1), 1, 1)
-    assert story.can("server-passes-request", client=1)
 
 
 def test_a_call_that_is_refused_lets_those_behind_it_pass_and_is_sent_again_behind_them() -> None:
@@ -110,12 +108,11 @@ def test_a_connection_that_is_lost_takes_its_answers_along() -> None:
     assert [(call.status, call.ahead, call.token) for call in story.state.call] == [(5, 0, 0), (5, 0, 0)]
 
 
-def test_a_server_comes_back_with_all_that_was_committed_unless_it_may_show_an_older_snapshot() -> None:
-    for catches_up, offsets in ((1, [1]), (0, [0])):
-        story = Story("metadata-reads", clients=1, restarts=1, restart_catches_up=catches_up).do(
-            "controller-commits-change"
-        )
-        assert [item.step.args[1] for item in story.can("server-restarts", node=1)] == offsets
+@pytest.mark.parametrize(("catches_up", "offset"), [(1, 1), (0, 0)])
+def test_a_server_comes_back_with_all_that_was_committed_or_an_older_snapshot(catches_up: int, offset: int) -> None:
+    story = Story("metadata-reads", clients=1, restarts=1, restart_catches_up=catches_up)
+    story.do("controller-commits-change")
+    assert [item.step.args[1] for item in story.can("server-restarts", node=1)] == [offset]
 
 
 def test_an_answer_keeps_the_cluster_id_that_its_server_had() -> None:

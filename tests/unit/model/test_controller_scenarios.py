@@ -120,9 +120,7 @@ def test_a_leader_ahead_of_its_controller_gets_stuck_unless_that_one_says_that_i
 
 
 @pytest.mark.parametrize("never", [1, 0])
-def test_an_ineligible_replica_is_a_safe_answer_only_if_requests_never_go_back_to_an_older_controller(
-    never: int,
-) -> None:
+def test_an_ineligible_replica_is_a_safe_answer_if_requests_never_go_back_to_an_older_controller(never: int) -> None:
     told = story(channel_never_goes_back=never, initial_isr=1, decisions=3, resends=2)
     told.do("controller-fences-broker", controller=0, broker=1)
     commit(told, leader=0)

@@ -126,7 +126,6 @@ ENGINES = ("plain", "native")
 
 
 def ran(tmp_path: Path, engine: str, *more: str, **parts: str) -> Result:
-    """Check or prove the model with other parts."""
     text = MODEL
     for name, value in (USUAL | parts).items():
         text = text.replace(name, value)
@@ -144,9 +143,7 @@ def refusal(tmp_path: Path, engine: str, **parts: str) -> str:
 
 @pytest.mark.parametrize("engine", [*ENGINES, "prove"])
 @pytest.mark.parametrize("value", ["2**62", "-2**62", "2**63", "2**64 + 1", "-2**63 - 1", "2**70", "10**5000"])
-def test_a_number_of_the_module_that_does_not_fit_is_refused_with_its_place(
-    value: str, engine: str, tmp_path: Path
-) -> None:
+def test_a_number_of_the_module_too_large_is_refused_with_its_place(value: str, engine: str, tmp_path: Path) -> None:
     if engine == "prove":
         pytest.importorskip("z3")
     said = refusal(tmp_path, engine, HERE=f"BIG = {value}")
@@ -179,9 +176,7 @@ def test_a_member_of_an_enum_that_does_not_fit_is_refused_with_its_place(engine:
             "parameter 'p' of action go: its domain has a bound from 4611686018427387904"),
     ],
 )  # fmt: skip
-def test_a_constant_or_domain_that_does_not_fit_is_refused(
-    parts: dict[str, str], says: str, engine: str, tmp_path: Path
-) -> None:
+def test_constants_and_domains_must_fit_numbers(parts: dict[str, str], says: str, engine: str, tmp_path: Path) -> None:
     assert says in refusal(tmp_path, engine, **parts)
 
 
