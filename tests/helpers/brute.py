@@ -49,9 +49,8 @@ class Maze:
 
     def lasts(self, promises: list[Promise]) -> bool:
         """Return whether some fair behaviour avoids `then` for ever."""
-        subsets = chain.from_iterable(
-            combinations(sorted(self.inside), size) for size in range(1, len(self.inside) + 1)
-        )
+        inside = sorted(self.inside)
+        subsets = chain.from_iterable(combinations(inside, size) for size in range(1, len(inside) + 1))
         return any(self.connected(set(part)) and self.fair(set(part), promises) for part in subsets)
 
     def connected(self, part: set[int]) -> bool:
@@ -67,13 +66,9 @@ class Maze:
     def fair(self, part: set[int], promises: list[Promise]) -> bool:
         """Return whether cycling through a set for ever, by all its steps, fulfils every promise."""
         for promise in promises:
-            changing = [
-                step
-                for step in self.steps
-                if step[0] != step[2] and promise.names(step[1], step[0], step[2]) is not None
-            ]
-            for name in {promise.names(kind, n, t) for n, kind, t in changing}:
-                own = [(n, t) for n, kind, t in changing if promise.names(kind, n, t) == name]
+            named = [(promise.names(kind, n, t), n, t) for n, kind, t in self.steps if n != t]
+            for name in {name for name, _, _ in named if name is not None}:
+                own = [(n, t) for other, n, t in named if other == name]
                 enabled = {n for n, _ in own} & part
                 happens = any(n in part and t in part for n, t in own)
                 pressed = bool(enabled) if promise.strong else enabled == part

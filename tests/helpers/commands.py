@@ -26,7 +26,6 @@ def fencepost(*args: str) -> Result:
 
 
 def refused(*args: str) -> str:
-    """Run a command that must be refused, and return its message."""
     found = fencepost(*args)
     assert found.exit_code == 2, found.output
     assert "Traceback" not in found.stderr
@@ -39,7 +38,6 @@ def data_of(result: Result) -> dict[str, Any]:
 
 
 def fixed(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a result that is the same in every run."""
     return {name: value for name, value in data.items() if name not in VARIABLE}
 
 

@@ -13,10 +13,7 @@ from fencepost.model.language.interpreter import Interpreter, Path
 from tests.machines import LINEAGE, finite_replicated_log, grid, id_sequence, mailbox
 
 MACHINES: dict[str, tuple[Machine, tuple[Property, ...]]] = {
-    **{
-        item.MACHINE.name: (item.MACHINE, item.PROPERTIES)
-        for item in (id_sequence, finite_replicated_log, mailbox, grid)
-    },
+    **{it.MACHINE.name: (it.MACHINE, it.PROPERTIES) for it in (id_sequence, finite_replicated_log, mailbox, grid)},
     **{name: (PROTOCOLS[name].machine, PROTOCOLS[name].properties) for name in LINEAGE},
 }
 DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compiled", "cross_check"}
@@ -43,7 +40,6 @@ def found(result: Result) -> dict[str, Any]:
 
 
 def is_valid(name: str, values: dict[str, int], path: Path, *, normalize: bool = True) -> bool:
-    """Return whether the plain semantics accepts every step of a trace."""
     machine, _ = MACHINES[name]
     interpreter = Interpreter(machine, machine.set_constants(values), normalize=normalize)
     states = list(path.states)
@@ -52,9 +48,8 @@ def is_valid(name: str, values: dict[str, int], path: Path, *, normalize: bool =
 
 
 def case(name: str, values: dict[str, int]) -> Any:
-    return pytest.param(
-        name, values, id=f"{name} {'/'.join(f'{k}={v}' for k, v in values.items())}", marks=group(name, values)
-    )
+    given = "/".join(f"{constant}={value}" for constant, value in values.items())
+    return pytest.param(name, values, id=f"{name} {given}", marks=group(name, values))
 
 
 def group(name: str, values: dict[str, int]) -> pytest.MarkDecorator:

@@ -49,7 +49,6 @@ class Story:
         return self
 
     def holds(self, prop: Property) -> bool:
-        """Judge the state, or the last step."""
         if prop.over_steps:
             return self.plain.holds_step(prop, self.before, self.step)
         return self.plain.holds(prop, self.key)
