@@ -57,17 +57,26 @@ class Response(Record):
 
 
 class ClientState(Record):
+    """A client: `number` is its latest request, `seen` the requests of all clients that it knows to have run."""
+
     phase: Phase
     number: Number
     seen: Annotated[int, Range(0, C.clients * MOST_REQUESTS)]
 
 
 class Server(Record):
+    """The server: the last request of each client, whether it got one twice, and how many requests really ran."""
+
     progress: Annotated[Array[Progress], Per(Client)]
     ghost_runs: Annotated[Array[Annotated[int, Range(0, C.requests + C.resends)]], Per(Client)]
 
 
 class State(Record):
+    """Clients, server, network, and what is left of the budgets.
+
+    A client has one request that was not answered and whatever it has sent again: no bag holds more.
+    """
+
     client: Annotated[Array[ClientState], Per(Client)]
     server: Server
     requests: Annotated[Bag[Request], Size(C.clients + C.resends)]
@@ -224,12 +233,18 @@ def everyone_is_done(s: State, c: C) -> bool:
 
 
 MACHINE = Machine(
-    "mailbox", "clients send numbered requests to a server over a network that loses and repeats messages", State, C,
-    initial, (send, send_again, serve, receive, lose_request, lose_response), normalize=drop_unawaited, versions=(
+    name="mailbox",
+    sentence="clients send numbered requests to a server over a network that loses and repeats messages",
+    state=State,
+    constants=C,
+    initial=initial,
+    actions=(send, send_again, serve, receive, lose_request, lose_response),
+    normalize=drop_unawaited,
+    versions=(
         Version("careful", "the server runs a request only if its number is new", {"deduplicate": 1}),
         Version("careless", "the server runs whatever it gets", {"deduplicate": 0}),
     ),
-)  # fmt: skip
+)
 
 PROPERTIES = (
     requests_run_once, answered_requests_have_run, answers_know_their_own_request, repeats_are_paid_for,
