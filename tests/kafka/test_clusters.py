@@ -49,10 +49,13 @@ def test_a_finding_does_harm_until_all_repairs_are_there_and_its_control_does_no
     made = fencepost("reproduce", *words.split(), "--port", port, "--json", "--quiet")
     found = data_of(made)
     assert (found["verdict"], made.exit_code) == (verdict, 0), found
-    disks = words.startswith(("hyp-17", "hyp-36"))
-    assert found["lost"] == 100 if disks and verdict == "lost" else (found["lost"] > 0) == (verdict == "lost")
-    assert found["seconds"] < 180
-    assert not words.startswith("hyp-35") or found["lost_records"] == ["LOST"], "two of five voters lead"
+    assert (found["lost"] > 0) == (verdict == "lost")
+    if words.startswith(("hyp-17", "hyp-36")):  # disks
+        assert found["lost"] in (0, 100)
+    elif words.startswith("hyp-35"):  # two of five voters lead
+        assert found["lost_records"] == ["LOST"]
+    elif words.startswith(("hyp-1 ", "hyp-10 ")):
+        assert found["seconds"] < 180
 
 
 @pytest.mark.long
