@@ -19,7 +19,7 @@ from fencepost.kafka.audit.controller_history import (
     ControllerState,
     controller_history,
     controller_state,
-)  # fmt: skip
+)
 from fencepost.kafka.audit.findings import SORTS
 from fencepost.kafka.audit.following import Row
 from fencepost.kafka.audit.reading import Reading, earlier, read
