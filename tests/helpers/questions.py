@@ -39,7 +39,6 @@ def found(result: Result) -> dict[str, Any]:
 
 
 def is_valid(name: str, values: dict[str, int], path: Path, *, normalize: bool = True) -> bool:
-    """Return whether the plain semantics accepts every step of a trace."""
     machine, _ = MACHINES[name]
     interpreter = Interpreter(machine, machine.set_constants(values), normalize=normalize)
     states = list(path.states)
@@ -48,9 +47,8 @@ def is_valid(name: str, values: dict[str, int], path: Path, *, normalize: bool =
 
 
 def case(name: str, values: dict[str, int]) -> Any:
-    return pytest.param(
-        name, values, id=f"{name} {'/'.join(f'{k}={v}' for k, v in values.items())}", marks=group(name, values)
-    )
+    given = "/".join(f"{constant}={value}" for constant, value in values.items())
+    return pytest.param(name, values, id=f"{name} {given}", marks=group(name, values))
 
 
 def group(name: str, values: dict[str, int]) -> pytest.MarkDecorator:
