@@ -468,11 +468,11 @@ def test_an_event_is_short_json() -> None:
         (("brokers", "--bootstrap-server", "127.0.0.1:1", "--walks", "4"), "leave out the other options"),
         (("brokers", "--bootstrap-server", "nowhere"), "write HOST:PORT"),
         (("brokers", "--bootstrap-server", "192.0.2.1:9092"), "is not on this machine"),
-        (("brokers", "--bootstrap-server", "127.0.0.1:1"), "does not answer"),
+        (("brokers", "--bootstrap-server", "127.0.0.1:1"), "no Kafka broker answers"),
     ],
 )
 def test_what_cannot_be_asked_of_brokers_is_one_message(words: tuple[str, ...], said: str) -> None:
-    if said == "does not answer":
+    if said == "no Kafka broker answers":
         pytest.importorskip("kio")
     message = refused("conform", *words)
     assert said in message
