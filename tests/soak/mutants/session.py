@@ -40,6 +40,7 @@ LONGEST = 20.0
 SLOWER = 3
 """Limits after which a mutant counts as one that does not end: CPU seconds, and a multiple of its tests' time."""
 LONGEST_TEST = 6.0  # most processor seconds, with coverage, of a test for mutants
+UNCHANGED = "no function was changed"
 MOST_MEMORY = 8 << 30  # address space of a mutant in bytes: one that allocates more and more is killed too
 
 
@@ -175,9 +176,9 @@ def tried(session: Session, mutant: Mutant | None, names: list[str], seconds: fl
                 signal.alarm(int(10 * most))
                 resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
                 os.environ["TMPDIR"] = tempfile.tempdir = folder
-                if mutant is not None:
-                    put(mutant)
-                os.write(writing, next((name for name in names if session.fails(name)), "nobody").encode())
+                took = mutant is None or put(mutant) > 0
+                who = next((name for name in names if session.fails(name)), "nobody") if took else UNCHANGED
+                os.write(writing, who.encode())
             os._exit(0)
         os.close(writing)
         with os.fdopen(reading, "rb") as answer:
@@ -185,6 +186,7 @@ def tried(session: Session, mutant: Mutant | None, names: list[str], seconds: fl
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(child, signal.SIGKILL)
             who = answer.read().decode()
+    assert who != UNCHANGED, f"{mutant} changes no function that is loaded"
     return "" if who == "nobody" else who or "it does not end, or ends the process"
 
 
