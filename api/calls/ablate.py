@@ -197,7 +197,7 @@ def _look_at_properties(question: Question) -> None:
     if known and any(item.kind is Kind.LEADS_TO for item in chosen):
         write = f"{write} With `liveness=True`, leads-to properties count too."
     raise UsageError(
-        f"{given} cannot depend on a guard, because none of them must hold in every state or step. Leave "
+        f"{given} cannot depend on a guard: only properties that must hold in every state or step can. Leave "
         f"`only=` out, or {write}"
         if chosen != found.properties and known
         else (

@@ -147,7 +147,7 @@ def headline(data: Json) -> str:
     left = f", but {cut} could not be decided, because some steps left a domain" if cut else ""
     unknown = sum(row["purpose"] == "undetermined" for row in rows)
     words += f"; {unknown} {'is' if unknown == 1 else 'are'} undetermined" if unknown else ""
-    return f"{words}; {idle} could be left out without a violation{left}." if idle else f"{words}."
+    return words + (f"; leaving out {idle}{', one at a time,' * (idle > 1)} violated nothing{left}." if idle else ".")
 
 
 def _whole(data: Json) -> list[str]:

@@ -135,7 +135,7 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
         if protocol not in PROTOCOLS_OF_CLIENTS:
             raise UsageError(
                 f"--client needs protocol {' or '.join(f'`{name}`' for name in PROTOCOLS_OF_CLIENTS)}, not "
-                f"{protocol!r}: only its histories can be played to clients."
+                f"{protocol!r}: only their histories can be played to clients."
             )
         others = ("kafka", "jars", "settings", "with_", "without", "ablate", "refusals", "changes", "lines")
         _refuse(

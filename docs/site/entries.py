@@ -89,7 +89,7 @@ def _guards(entry: Entry) -> list[tuple[str, str]]:
 # -- stories: on the first page, on the page of a KIP or a finding, and below the entries that they are about
 
 FIRST = "kip-903"
-"""The story to show first: a bug in a release that any operator can understand."""
+"""The story to show first: a released bug that any operator can understand."""
 
 
 @cache

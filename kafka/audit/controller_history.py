@@ -98,7 +98,7 @@ def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, u
     )
     if not piece:
         raise UsageError(
-            "no file contains the partition's creation or a snapshot of it: name another partition, or raise `until=`."
+            "no file contains the partition's creation or a snapshot of it: name another partition or a later `until=`."
         )
     why = ""
     for start, row in enumerate(piece):
@@ -108,7 +108,7 @@ def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, u
         why = why or f"from offset {row['offset']} on, {made}"
     raise UsageError(
         f"the model cannot represent the history of {piece[0]['topic']}-{piece[0]['partition']}, not even from a "
-        f"later start: {why}. Lower `until=`, or name another partition."
+        f"later start: {why}. Name an earlier `until=` or another partition."
     )
 
 

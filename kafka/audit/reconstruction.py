@@ -37,7 +37,7 @@ OF_BROKERS = (
     *("leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end"),
     *("leader_requests_expansion", "follower_appends", "follower_truncates"),
 )
-"""Actions of the brokers in a record; the search tries them before it reaches the record."""
+"""Actions of a record's brokers; the search tries them before it reaches the record."""
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
 """Initial actions, which write and acknowledge a record, so that its loss can be detected."""
 

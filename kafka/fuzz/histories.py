@@ -304,7 +304,7 @@ class Repaired:
         return names if len(names) <= TOGETHER else None
 
     def _repaired_in(self, script: Script, message: str) -> tuple[str, ...] | None:
-        """Find the first later release without the violation; return the bug that it fixes, the release, or None."""
+        """Find the first later release without the violation; return the bug it fixes, or the release, or None."""
         for version, (name, says) in REPAIRED_IN.items():
             if version > self.release.version:
                 with suppress(UsageError):

@@ -98,7 +98,7 @@ def threads_release(version: str | None, jars: Path | None = None) -> releases.R
 
 
 class Threads(Fuzzer):
-    """A process that takes schedules. If it hangs or ends, another process continues after that seed."""
+    """A process that takes schedules. If it hangs or ends, another process continues after the seed at which it did."""
 
     def __init__(self, release: releases.Release) -> None:
         self.out = 0  # the number of the method without a lock (`locks.py`)

@@ -36,7 +36,7 @@ DOES: dict[str, str] = {
 }
 NOT_DRIVEN: dict[str, str] = {"broker_learns_epoch": "since 3.9, a process that registers again keeps its epoch"}
 NOT_COMPARED: dict[str, str] = {
-    "broker.remaining of a heartbeat in flight": "NodeToControllerChannelManager, not the driver, ends requests",
+    "broker.remaining of a heartbeat in flight": "NodeToControllerChannelManager, which is not driven, ends requests",
     "broker.failures": "in the supported releases, BrokerLifecycleManager does not count failures",
     "broker.epoch, remaining of a stopped broker": "there is no process",
     "controller.without, overloaded": "times of the driver",
