@@ -80,7 +80,7 @@ def log_end_is_told(s: State, c: C) -> bool:
 
 
 def is_in_watched_case(s: State, c: C) -> bool:
-    """Return whether the consumer's next fetch is in the watched case."""
+    """Return whether the consumer's next fetch is in the KIP-392 case that `watched_case` selects."""
     return case_of(c, s.replica[target(s)], s.consumer.position) == c.watched_case
 
 

@@ -9,7 +9,7 @@ _CONSEQUENCES = {
     "replication.leader_has_acknowledged": "A leader can lack an acknowledged record",
     "replication.leader_has_committed": "A leader can lack a committed record",
     "recovery.leader_has_committed": "A leader can lack a committed record",
-    "recovery.nobody_who_answered_had_more": "An election can lose a record that a broker reported",
+    "recovery.nobody_who_answered_had_more": "An election can lose a committed record that a queried broker has",
     "recovery.nobody_had_more": "An election can lose a committed record",
     "replication.candidates_have_committed": "A replica that lacks a committed record can be elected",
     "lineage.strong_isr": "A replica that lacks a committed record can be elected",

@@ -46,7 +46,7 @@ from fencepost.model.quorum.registration import (
 from fencepost.model.quorum.state import Id, Phase, Registration, State, leads
 
 FIRST_RECORD = 1
-"""Number of the controller's record that starts the measured delay once it is committed."""
+"""Number of the controller's record whose commit starts the measured delay."""
 
 _FAULTS = (
     quorum_elects,

@@ -1,5 +1,5 @@
-"""Witnesses for replication, checked only if named. They show that operators' changes and their effects are possible:
-min ISR, ELR, reassignments, processes that follow before registration, late responses, directories, and log starts.
+"""Witnesses for replication, checked only if named. They show that these occur: changes of min ISR and ELR,
+reassignments, processes that follow before registration, late responses, failed directories, and changed log starts.
 """
 
 from fencepost.model.cluster.constants import C

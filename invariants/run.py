@@ -13,7 +13,7 @@ class Profile(StrEnum):
     CI = "ci"
     """All runs that are small enough for a CI build."""
     FULL = "full"
-    """Sizes that may take hours."""
+    """All runs, including those that may take hours."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Evidence:
     avoid: str = ""
     """For a hypothesis: a workaround for operators until the bug is fixed."""
     classes: Mapping[str, str] = field(default_factory=dict)
-    """The expected verdict of each release's own classes: `holds`, `differs` or `not built`."""
+    """The expected verdict on the classes of each release: `holds`, `differs` or `not built`."""
     releases: tuple[str, ...] = ()
     """For a bug that was observed in Kafka before a model covered it: the affected releases, such as `4.1`."""
     driven: tuple[str, ...] = ()
