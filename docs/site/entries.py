@@ -89,7 +89,7 @@ def _guards(entry: Entry) -> list[tuple[str, str]]:
 # -- stories: on the first page, on the page of a KIP or a finding, and below the entries that they are about
 
 FIRST = "kip-903"
-"""The story to show first: a bug in a release that any operator can understand."""
+"""The story to show first, because any operator can understand this bug in a release."""
 
 
 @cache
@@ -146,14 +146,14 @@ NOT_KEPT = {
     "broken": "Guarantees that do not hold as worded",
 }
 BROUGHT_BACK = (
-    "These are bugs that Kafka had, and hazards that its KIPs rule out. Each has a switch in a model that restores it. "
+    "These are bugs that Kafka had, and hazards that its KIPs rule out. Each can be restored by a switch in a model. "
     "The number after a property is the length of the shortest trace in states. *Distinct* counts the states with "
     "the bug, and *without* counts those of the twin: a run in which the property holds, and which differs only in "
     "the constants of the second column. *Seconds* are for two workers, without compilation. For bugs that are not "
-    "modelled, the row gives the reason.\n\nA run of a bug names the property nearest to its cause, then its "
-    "effect: in replication, the loss of a committed record (`leader-has-committed`). All rows of replication except "
-    "B14 include the fixes for HYP-1, HYP-2, HYP-3 and HYP-9, so that only the bug appears. The row of B09 with two "
-    "fences also shows the last replica standing (B19)."
+    "modelled, the row gives the reason.\n\nEach run lists first the property nearest to the bug's cause, then the "
+    "bug's effect: in replication, the loss of a committed record (`leader-has-committed`). All rows of replication "
+    "except B14 include the fixes for HYP-1, HYP-2, HYP-3 and HYP-9, so that only the bug appears. The row of B09 with "
+    "two fences also shows the last replica standing (B19)."
 )
 AGAINST_TLC = (
     "These are the published models (hachikuji/kafka-specification). TLC computed the distinct states, depths and "
@@ -291,7 +291,7 @@ def _below(cases: Sequence[Case], word: str) -> str:
     if free:
         return f", {'one' if free == 1 else free} of them without reaching a bound"
     always = [name for name in reached[0] if all(name in names for names in reached)]
-    return f", below bounds that were reached: {', '.join(f'`{name}`' for name in always) or 'others in each run'}"
+    return f", below bounds that were reached: {', '.join(f'`{name}`' for name in always) or 'varying by run'}"
 
 
 def _run(run: Run) -> str:
