@@ -194,4 +194,4 @@ def refuted() -> Iterator[str]:
         try:
             replay()
         except FencepostError as error:
-            yield f"refuted: invariants/figures/{text}, but its history fails: {error}"
+            yield f"refuted: invariants/figures/{text}, and its history fails: {error}"

@@ -116,7 +116,7 @@ def test_a_verdict_that_is_no_longer_true_is_refuted(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(stale.matrices, "measured", lambda: known)
     (line,) = stale.refuted()
     assert line.startswith(
-        f"refuted: invariants/figures/matrices/kip320.json: {row['row']} is listed as needed, but its history fails: "
+        f"refuted: invariants/figures/matrices/kip320.json: {row['row']} is listed as needed, and its history fails: "
     )
 
 
