@@ -8,7 +8,7 @@ CHANGE, WORD, FIELD, ITEM = range(4)
 
 
 def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]:
-    """Return a text as indented lines of up to `width` characters, if possible. `more` indents later lines further."""
+    """Return a text as indented lines of up to `width` characters, if possible. `more` also indents later lines."""
     first = width - len(indent)
     spans = cut(text, first, first - len(more))
     return [f"{indent}{more if start else ''}{text[start:end].rstrip()}" for start, end in spans]

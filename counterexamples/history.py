@@ -56,7 +56,7 @@ def states_text(
     trace: Trace, path: Path, *, start: str = "initial", ending: str = "", known: frozenset[str] | None = None
 ) -> str:
     """Return the states of a trace file. `start` is the title of the first state, and `ending` the title at the end, by
-    default the trace's finding. If `known` is given, fields that depend only on other constants are omitted.
+    default the trace's finding. If `known` is given, fields that depend only on constants outside it are omitted.
     """
     count = "1 state" if path.length == 1 else f"{path.length} states"
     last = fold(ending, WIDTH, more=UNDER_TITLE) if ending else fold(f"{trace.finding}: {count}", WIDTH)

@@ -29,7 +29,7 @@ from fencepost.model.language.records import Key
 from fencepost.model.language.trees import definition_of
 
 FEW = 4
-"""Every value of a constant is tried if there are at most this many. A constant with more values is a budget."""
+"""Every value of a constant is tried if there are at most this many. A constant with more values counts as a budget."""
 
 
 class Line(NamedTuple):
@@ -98,7 +98,7 @@ def _begins(other: Interpreter, start: Key) -> bool:
 def is_prevented(
     machine: Machine, constants: Constants, prop: Property, path: Path, values: Mapping[str, int], *, normalize: bool
 ) -> bool:
-    """Return whether other constants prevent a path: a step is refused, or the property stays undecided."""
+    """Return whether other constants prevent a path, because a step is refused or the property stays undecided."""
     other = Interpreter(machine, machine.set_constants({**constants.values, **values}), normalize=normalize)
     state = path.start
     try:

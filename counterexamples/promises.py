@@ -85,7 +85,7 @@ class _Kept:
         )
 
     def held(self, key: Key) -> dict[Instance, set[tuple[str, str]]]:
-        """Return the constraints whose steps a state refuses only because of bounds, with bounds and actions."""
+        """Return the constraints whose steps a state refuses only because of bounds, with those bounds and actions."""
         found: dict[Instance, set[tuple[str, str]]] = {}
         for number, fair in enumerate(self.prop.behaviour.fair):
             for action in fair.actions:

@@ -50,7 +50,7 @@ class Difference(NamedTuple):
 
 
 def first_difference(file: TraceFile, text: str, *, whole: bool = True) -> Difference | None:
-    """Return where the recorded states and `text` first differ. Unless `whole` is set, `text` may end first."""
+    """Return where the recorded states and `text` first differ. Unless `whole` is set, `text` may be shorter."""
     recorded, given = "\n".join(file.recorded).rstrip().splitlines(), text.splitlines()
     for index, (was, now) in enumerate(zip_longest(recorded, given)):
         place = f"{file.path}:{file.states + index}"

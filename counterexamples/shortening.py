@@ -150,7 +150,7 @@ def _first(attempts: Attempts, steps: Steps, candidates: Iterator[Steps]) -> Ste
 
 
 def _pieces(steps: Steps, size: int) -> Iterator[Steps]:
-    """Yield the steps without one chunk of this size, from the last chunk to the first, which is often needed."""
+    """Yield the steps without one chunk of this size, the last chunk first, because the first is often needed."""
     for end in range(len(steps), 0, -size):
         yield steps[: max(0, end - size)] + steps[end:]
 

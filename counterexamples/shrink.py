@@ -1,4 +1,4 @@
-"""Shrinking of a trace to the shortest trace with the same finding, by fewer steps, lower constants, and searches."""
+"""Shrinking of a trace to the shortest one with the same finding: fewer steps, lower constants, and searches."""
 
 import time
 from collections.abc import Callable, Mapping

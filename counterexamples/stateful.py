@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 BYTE = 255
 """Number of steps that one byte can distinguish, apart from 0, which means no step."""
 PILOTS, FEW = 500, 0.02
-"""Number of random walks that determine the length of schedules, and the fraction of them that may be longer."""
+"""Number of random walks that determine the length of schedules, and the fraction of walks that may be longer."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ OURS = "do_"
 
 
 def rule_machine(machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> Any:
-    """Return a RuleBasedStateMachine whose rules draw an action's parameters and do nothing if a guard refuses.
+    """Return a RuleBasedStateMachine whose rules draw an action's parameters and do nothing if a guard refuses them.
 
     The class attributes `calls` and `steps` count the rules that ran and the rules that took a step. Raises UsageError
     for a property of behaviours.

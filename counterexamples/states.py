@@ -58,7 +58,7 @@ class Change(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """The change with the part of the state in which it is."""
+        """The change, and the part of the state that it belongs to."""
         return f"{self.label}.{self}" if self.label else str(self)
 
     @property
@@ -121,8 +121,8 @@ def tables(state: list[Part]) -> Iterator[tuple[str, list[Part]]]:
 
 
 def log_ends(record: type[Record]) -> dict[str, str]:
-    """Return the sibling field with the log's end for each array field that is a log. The sibling field is called
-    `<array>_end`, or `end` or `log_end_offset` for an array of records, and ranges from 0 to the array's length.
+    """Return, for each array field that is a log, the sibling field that contains the log's end. The sibling field is
+    called `<array>_end`, or `end` or `log_end_offset` for an array of records, and ranges from 0 to the array's length.
     """
     scalars = {name: field.domain for name, field in fields(record) if isinstance(field, Scalar)}
     found: dict[str, str] = {}
@@ -213,7 +213,7 @@ def _flatten(
 
 
 def _log(field: ArrayOf, value: Key, end: int) -> str:
-    """Return a log such as `[0:2/0 1:2/1]`. Slots beyond the end follow after `|`, unless they are clear."""
+    """Return a log such as `[0:2/0 1:2/1]`. Slots beyond the end follow after `|`, unless they contain only zeros."""
     shown = [f"{offset}:{_entry(field, item)}" for offset, item in enumerate(value)]
     stray = [shown[offset] for offset in range(end, len(value)) if is_set(value[offset])]
     return "[" + " ".join([*shown[:end], *(["|", *stray] if stray else [])]) + "]"

@@ -30,7 +30,7 @@ MOST = 3_000_000
 
 
 class Book:
-    """Numbered states. Each step of a state is stored as an arrival: the next state and the step's changes.
+    """Numbered states. Each step from a state is stored as an arrival: the next state and the step's changes.
 
     Two steps may lead to the same state but make different changes, so changes are stored with arrivals, not with
     states. Steps are stored only for states on the path and for states one step away from it. When the book is full, no
@@ -171,7 +171,7 @@ FOLDER = Path(__file__).parent / "tours"
 
 @dataclass(frozen=True)
 class Story:
-    """A story file. `steps` has a table for each step; `order` lists the steps with the fix by number, from 1."""
+    """A story file. `steps` has a table for each step; `order` lists the numbers, from 1, of the steps with the fix."""
 
     name: str
     data: Mapping[str, Any]
@@ -190,7 +190,7 @@ class Story:
 
     @cached_property
     def repaired(self) -> Setting:
-        """Return the setting with the fix, including its steps; the last step may be disabled."""
+        """Return the setting with the fix and the story's steps; the last step may be disabled."""
         repair, steps = self.data["repair"], self.broken.link.steps
         taken = tuple(steps[number - 1] for number in self.order)
         return set_up(replace(self.broken.link, constants={**self.broken.link.constants, **repair["set"]}, steps=taken))

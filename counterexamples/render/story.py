@@ -229,7 +229,7 @@ class Mail:
             yield f"{name}={text}"
 
     def normalize(self, bag: str, raw: Iterable[Key], after: Iterable[Key], number: int) -> None:
-        """Match each message that `normalize` renumbers with the most similar message, and end dropped messages."""
+        """Match each message that `normalize` renumbers with the most similar message, and mark dropped messages."""
         gone, come = difference(raw, after)
         for key in come:
             old = max(gone, key=lambda item: sum(a == b for a, b in zip(item, key, strict=True)))

@@ -48,7 +48,7 @@ def eligible(s: State, c: C, isr: int, elr: int, acceptable: int) -> int:
 
 
 def is_choice(s: State, able: int, first: int, broker: int) -> bool:
-    """Return whether `first` may be first in the list of these replicas; without an election, it must be `broker`."""
+    """Return whether `first` may be listed first of these replicas; without an election, it must be `broker`."""
     return bits.contains(able, first) if able != 0 and not bits.contains(able, newest(s).leader) else first == broker
 
 
@@ -202,7 +202,7 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int, first: int) -
 
 
 def normalize(s: State, c: C) -> None:
-    """Forget what cannot be observed, as the model does; give slots without an image no leader instead of broker 0."""
+    """Forget what cannot be observed, as the model does; slots without an image get NONE as leader, not broker 0."""
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):
             held = s.replica[broker]
@@ -269,7 +269,7 @@ def refuse_more(c: C) -> str | None:
     if c.unclean_election or not (c.atomic_expansion and c.isr_from_metadata):
         return "this model needs unclean_election=off, atomic_expansion=on and isr_from_metadata=on."
     if c.elections > 0 and not c.any_preferred:
-        return f"elections={c.elections} prefers the first replica of the list: write any_preferred=on."
+        return f"elections={c.elections} elects the first replica of the list: write any_preferred=on."
     return refuse(c)
 
 
@@ -277,7 +277,7 @@ EXACT = machine.MACHINE
 MACHINE = replace(
     EXACT.replacing(
         name="replication-any-leader",
-        sentence="data replication in which any eligible replica may lead: covers every order of the replica list",
+        sentence="data replication where any eligible replica may lead, which covers every order of the replica list",
         controller_fences_broker=controller_fences_broker,
         controller_unfences_broker=controller_unfences_broker,
         controller_begins_shutdown=controller_begins_shutdown,

@@ -63,7 +63,7 @@ def index() -> Iterator[str]:
         "protocol, in a run of the catalogue, or without a guard. These guarantees are therefore not trivially true."
     )
     if without:
-        yield from ("", "No variant violates these:", "")
+        yield from ("", "No variant violates these guarantees:", "")
         yield from (f"- {name}: {UNBREAKABLE.get(name, 'the reason is unknown')}" for name in without)
 
 
@@ -191,7 +191,7 @@ def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
 
 
 def of_catalogue(name: str, row: str) -> Run | None:
-    """Return the run with the shortest violation that is absent from a run that differs only in this setting."""
+    """Return the run with the shortest violation, among runs whose violations vanish if only this setting changes."""
     constant, mark, text = row.partition("=")
     if not mark:
         return None
@@ -223,7 +223,7 @@ def crashes_page() -> Iterator[str]:
     yield from ("# How many crashes an acknowledged record survives", "")
     yield "KIP-966 says that, with ELR, an acknowledged record survives min ISR - 1 unclean shutdowns."
     yield f"To test this, `{LOSS}` was checked with an increasing number of crashes that may lose the whole log."
-    yield "*Tolerates* counts crashes that cause no violation. [Settings](../settings.md) shows the shortest histories."
+    yield "*Tolerates* is how many crashes cause no violation. [Settings](../settings.md) shows the shortest histories."
     yield ""
     for replicas in SIZES:
         unknown = f"Not measured yet: `python -m benchmarks.figures.matrices --faults {replicas}` measures it."

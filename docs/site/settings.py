@@ -15,7 +15,7 @@ from fencepost.site.places import EXPLORER, of_entry, rendered
 
 PLACE = "settings.md"
 MOST_REPLICAS = 5
-"""The largest number of replicas offered: more than were searched, so that readers see the limit."""
+"""The largest number of replicas in the form: more than were searched, so that readers see the limit."""
 RELEASES = tuple(item.removeprefix("kafka-") for item in versions())
 NUMBERS = tuple(str(number) for number in range(1, MOST_REPLICAS + 1))
 CHOICES = (

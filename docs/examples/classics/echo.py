@@ -78,8 +78,8 @@ def start(s: State, c: C, node: int) -> None:
 
 @action(m=InFlight("messages"))
 def receive(s: State, c: C, m: Message) -> None:
-    """A node receives a message. The first one comes from its parent, and is forwarded to all others; answers come from
-    children.
+    """A node receives a message. The first one is forwarded to all others, and its sender becomes the parent; answers
+    come from children.
     """
     node = m.to
     is_first = node != 0 and s.received[node] == 0

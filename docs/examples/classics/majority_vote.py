@@ -86,7 +86,7 @@ def no_other_value_has_a_majority(s: State, c: C) -> bool:
 
 @always
 def the_count_is_a_lead(s: State, c: C) -> bool:
-    """Except for `count` copies of the candidate, all values so far form pairs of different values (inductive)."""
+    """All values so far, except `count` copies of the candidate, can form pairs of different values (inductive)."""
     rest = s.at - s.count
     return (
         s.count <= seen(s, s.candidate)

@@ -149,7 +149,7 @@ def one_value_is_chosen(s: State, c: C) -> bool:
 
 @always
 def votes_are_those_that_were_asked_for(s: State, c: C) -> bool:
-    """An acceptor's latest vote is for the value of the vote's ballot, which is at most the acceptor's promise."""
+    """An acceptor's latest vote is for its ballot's value, and this ballot is at most the acceptor's latest one."""
     return all(
         s.voted_in[acceptor] == NONE
         or (

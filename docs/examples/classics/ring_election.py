@@ -1,4 +1,4 @@
-"""Leader election on a ring, by Chang and Roberts: numbers travel around the ring, and each node drops larger ones.
+"""Leader election on a ring, by Chang and Roberts: numbers go around the ring, and a node drops those above its own.
 
 The messages in flight to a node are a set of numbers, stored in one word. This is `ChangRoberts` from the TLA+
 examples, where node n has the number n. Any set of nodes may begin; `initial` has this set as its parameter.

@@ -73,7 +73,7 @@ def prepare(s: State, c: C, manager: int) -> None:
 
 @action(manager=Manager)
 def choose_to_abort(s: State, c: C, manager: int) -> None:
-    """A manager that is not prepared aborts without a message."""
+    """A manager that is not prepared aborts without sending a message."""
     require(s.phase[manager] == Phase.WORKING)
     s.phase[manager] = Phase.ABORTED
 

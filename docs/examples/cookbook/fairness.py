@@ -58,7 +58,7 @@ def inside(s: State, c: C) -> bool:
 
 in_the_end = leads_to(
     "in-the-end",
-    "The person gets through the door. It opens repeatedly but closes in between, so weak fairness does not suffice.",
+    "The person gets through the door, which opens and closes repeatedly, so weak fairness does not suffice.",
     when=outside,
     then=inside,
     fair=(weak(others_open), strong(go_through)),
