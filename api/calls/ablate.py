@@ -1,6 +1,6 @@
 """Ablation: a matrix of the violations that occur if a guard of a protocol is removed or a switch is flipped.
 
-To find guards and settings that only liveness needs, a search runs with the guard removed or the setting changed.
+If no safety property needs a guard or setting, a second search shows whether a leads-to property does.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ DIFFERS = {
 """Descriptions of how the settings of an observation differ from the requested settings."""
 WIDTH = 80
 """The minimum width of a terminal, in columns."""
-UNCHANGED = "no change of a single setting is known to survive more crashes at an acceptable cost"
+UNCHANGED = "no change of a single setting is known to let records survive more crashes at an acceptable cost"
 ELR_COMMAND = "kafka-features.sh --bootstrap-server HOST:PORT describe"
 ELR_SHOWN = f"`{ELR_COMMAND}` shows eligible.leader.replicas.version: ELR is on if it is finalized at 1 or above"
 """How operators can find out whether a cluster uses ELR."""

@@ -79,8 +79,8 @@ class Partition:
                 yield run.first, run.last, run.epochs[number]
 
     def epochs(self, number: int) -> list[tuple[int, int]]:
-        """Return where epochs start in a copy: at their first batches, or as in the checkpoint if they have none. In a
-        compacted log, the checkpoint takes precedence, because compaction may have removed an epoch's records.
+        """Return where each epoch starts in a copy: at its first batch or, without batches, where the checkpoint says.
+        In a compacted log, the checkpoint takes precedence, because compaction may have removed an epoch's records.
         """
         entries = self.copies[number].epochs
         known = dict(entries) if self.compared.compacted else {}

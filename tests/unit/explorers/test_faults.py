@@ -253,7 +253,7 @@ def test_a_property_on_request_is_asked(tmp_path: Path) -> None:
 def test_faults_that_happened_for_free_are_named_where_none_of_those_counted_did(tmp_path: Path) -> None:
     asked = ("faults", VAULT, "--property", "a-copy-is-left", "--quiet", "--trace", str(tmp_path), "--kind", "crashes")
     shown = " ".join(fencepost(*asked, "-v").stdout.split())
-    assert "as set none: the property is violated without any crash no crash, free of cost floods 2 (3 states)" in shown
+    assert "as set none: the property is violated without any crash no crash, not counted: floods 2 (3 states)" in shown
     (file,) = tmp_path.iterdir()
     assert file.read_text().splitlines()[1] == "title: a-copy-is-left is violated with no crash"
     found = data_of(fencepost(*asked, "--set", "floods=1", "--json"))
