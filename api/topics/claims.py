@@ -201,7 +201,7 @@ class NeverMatters:
 
 
 def stable_claims(growth: Growth) -> list[Stable]:
-    """Return the claims about stable verdicts, with one claim for all properties with the same cells."""
+    """Return the claims about stable verdicts: one claim for all properties that were searched in the same cells."""
     same = [item for item in growth.properties if item.changes is None]
     groups: dict[tuple[int, bool], list[str]] = {}
     cells = {}

@@ -142,7 +142,7 @@ class Partition:
                 yield one._replace(first=max(first, known))
 
     def _committed(self, number: int) -> int:
-        """Return a copy's high watermark, or 0 if the log may have been truncated since that was stored."""
+        """Return a copy's high watermark, or 0 if the log may have been truncated after the watermark was stored."""
         copy = self.copies[number]
         cut = copy.high_watermark > self.ends[number] or any(row["election"] in BAD for row in self.history)
         return copy.high_watermark if copy.stopped or not cut else 0

@@ -46,7 +46,7 @@ NAME = re.compile(r"(walk|errors|follower|producer|cover) (\d+)\.(\d+)\Z")
 
 BESIDES = {
     "records_are_lost": "the next leader of the partition lacks the last record and writes two others",
-    "leader_is_missing": "the partition has leader -1, in an epoch of its own, until the next election",
+    "leader_is_missing": "the partition has leader -1, with an epoch of its own, until the next election",
     "leader_is_unknown": "brokers report no leader and no epoch (-1, -1) until the next election",
     "leader_is_guessed": "the next metadata answers name a wrong leader with the current epoch",
     "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster has settled",

@@ -148,7 +148,7 @@ class Brokers:
         return self.call(self.seeds[0], api, VERSIONS[api], {"timeout": dt.timedelta(seconds=SECONDS), **values})
 
     def partition(self, after: int = NOBODY) -> Any:
-        """Return the partition and its topic id, once it has a leader in an epoch later than `after`."""
+        """Wait for a leader in an epoch later than `after`, then return the partition and its topic id."""
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             told = self.metadata([{"name": self.topic, "topic_id": None}]).topics[0]

@@ -1,4 +1,4 @@
-"""Plays of many histories to one client; several run in parallel. Results are reported as JSON, failures as files."""
+"""Plays of many histories to one client, several in parallel; results are returned as JSON, failures as files."""
 
 import asyncio
 import itertools
