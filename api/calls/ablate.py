@@ -356,7 +356,7 @@ def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
 
 
 def eventual_of(data: Json) -> Json:
-    """Return the leads-to properties that were checked on the unmodified machine, by verdict."""
+    """Return the checked leads-to properties, and those that hold or are violated in the unmodified machine."""
     found: Json = data.get("liveness", {"asked": [], "holding": [], "violated": []})
     return found
 

@@ -67,7 +67,7 @@ class Player:
         self.polling: set[Request] = set()
         self.held: dict[bool, Request | None] = {True: None, False: None}
         self.outstanding: dict[str, int] = {}
-        """Values that the client must write or read, by partition."""
+        """For each partition, values that the client must write or read."""
         self.reported: set[int] = set()
         self.done = asyncio.Event()
         self.has_begun = False

@@ -89,7 +89,7 @@ class ClientOutcome:
     """For each rule, the number of histories in which the client could have violated it."""
     undone: Counter[str] = field(default_factory=Counter)
     begun_again: Counter[str] = field(default_factory=Counter)
-    """Number of histories that had to be played twice, by reason."""
+    """For each reason, the number of histories that had to be played twice."""
     deaths: int = 0
     played: list[History] = field(default_factory=list)
     recorded: dict[tuple[str, str], list[bool | None]] = field(default_factory=dict)

@@ -101,7 +101,7 @@ class World:
         self.actions = {item.name: item for item in machine.actions if item.name in CLUSTER_ACTIONS}
         self.host = own_host()
         self.ports: dict[tuple[int, int], int] = {}
-        """Port of each endpoint, by broker and number of restarts."""
+        """For each broker and number of its restarts, the port of the endpoint."""
         self.absent: dict[tuple[int, int, int], str] = {}
         """For each partition, topic and epoch: `missing` or `unknown` while there is no leader, then `restored`."""
         self.due: list[Move] = []
@@ -123,9 +123,9 @@ class World:
         self.silent: set[int] = set()
         """Brokers that process requests but do not answer."""
         self.snapshots: dict[tuple[int, int], int] = {}
-        """Log end offset when the broker restarted from a snapshot, by broker and partition."""
+        """For each broker and partition, the log end offset when the broker restarted from a snapshot."""
         self.expired: dict[int, int] = {}
-        """Log end offset when the brokers forgot the partition's producers, by partition."""
+        """For each partition, the log end offset when the brokers forgot its producers."""
         for partition in range(self.c.partitions):
             for epoch in range(newest(self.s).partition[partition].epoch + 1):
                 self.logs[partition, 0, epoch] = []

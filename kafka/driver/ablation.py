@@ -46,9 +46,9 @@ class Ablation:
     not_driven: Mapping[str, str]
     rules: tuple[str, ...]
     unseen: Callable[[Constants], Mapping[str, str]]
-    """Reasons why varying a rule has no visible effect, by `constant` or `constant=value`."""
+    """For each `constant` or `constant=value` without a visible effect when it is varied: the reason."""
     shadowed: Callable[[Constants], Mapping[Place, str]] = lambda _: {}
-    """Checks that never block a step on their own, with the reason."""
+    """Checks that never block a step on their own, each with the reason."""
     needs: Mapping[str, Callable[..., bool]] = field(default_factory=dict)
     """Physical conditions in guards that are otherwise checks in Kafka; if a condition is false, no step is tried."""
     grounds: Callable[[Constants], tuple[Sizes, ...]]
