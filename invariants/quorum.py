@@ -97,7 +97,7 @@ def committed_is_the_same_everywhere(s: State, c: C) -> bool:
 
 @always
 def snapshots_hold_what_is_committed(s: State, c: C) -> bool:
-    """KR-S9: every snapshot contains exactly the committed records up to its end. This requires `snapshots`."""
+    """KR-S9: with `snapshots`, every snapshot contains exactly the committed records up to its end."""
     return all(n.start <= s.ghost_committed_end and holds_committed(s, n, n.start) for n in s.node)
 
 
@@ -139,7 +139,7 @@ def is_alone(s: State, c: C, leader: int) -> bool:
 
 @step()
 def majority_keeps_its_leader(before: State, after: State, c: C) -> bool:
-    """KR-S7: no node enters a later epoch while a majority follows the latest leader. This requires `check_quorum`."""
+    """KR-S7: with `check_quorum`, no node enters a later epoch while a majority follows the latest leader."""
     kept = c.check_quorum and any(is_latest(before, node) and not is_alone(before, c, node) for node in range(c.nodes))
     return not kept or all(n.epoch <= highest_epoch(before, c, bits.everyone(c.nodes)) for n in after.node)
 
@@ -289,7 +289,7 @@ def leader_has_resigned(s: State, c: C) -> bool:
 
 @sometimes
 def voter_stops_following(before: State, after: State, c: C) -> bool:
-    """A voter's fetch timeout expires, although its leader still leads. This requires `pre_vote`."""
+    """With `pre_vote`, a voter's fetch timeout expires, although its leader still leads."""
     return c.pre_vote and any(
         before.node[node].leader != NONE
         and after.node[node].leader == NONE
@@ -300,7 +300,7 @@ def voter_stops_following(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def added_voter_counts(s: State, c: C) -> bool:
-    """A leader's high watermark is beyond the record that adds a voter. This requires `additions`."""
+    """With `additions`, a leader's high watermark is beyond the record that adds a voter."""
     return s.added != NONE and any(
         leads(s, node) and is_below(n, addition(c), n.high_watermark) for node, n in enumerate(s.node)
     )
@@ -308,13 +308,13 @@ def added_voter_counts(s: State, c: C) -> bool:
 
 @sometimes
 def snapshot_is_loaded(before: State, after: State, c: C) -> bool:
-    """A follower whose leader has deleted the records that it needs starts from a snapshot (this needs `snapshots`)."""
+    """With `snapshots`, a follower whose leader has deleted the records that it needs starts from a snapshot."""
     return any(after.node[node].start > before.node[node].end for node in range(c.nodes))
 
 
 @sometimes
 def log_is_replaced(before: State, after: State, c: C) -> bool:
-    """A follower whose log diverges from its leader's log replaces its log with a snapshot (this needs `snapshots`)."""
+    """With `snapshots`, a follower whose log diverges from its leader's log replaces its log with a snapshot."""
     return any(
         after.node[node].start > before.node[node].start
         and any(

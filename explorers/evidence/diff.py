@@ -2,7 +2,7 @@
 
 A behaviour is the sequence of observations along a path, without consecutive repetitions. Machine A has a behaviour
 that B lacks if no path of B produces the same observations. A search explores both machines together. For each sequence
-of observations, it keeps the states of A and the states of B that the sequence can lead to. The shortest behaviour that
+of observations, it keeps the states of A and the states of B that the sequence can lead to. A shortest behaviour that
 one machine lacks ends with the first observation that only the other machine can produce.
 """
 

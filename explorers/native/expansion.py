@@ -65,8 +65,8 @@ class Worker:
         """Write the successors of rows `piece[0]` to `piece[1] - 1` into a batch of the buffers; return the number of
         successors.
 
-        `number` is row 0's parent number, which increases by 1 for each row. `codes` has room for each step's number,
-        if the module numbers steps.
+        `number` is row 0's parent number, which increases by OWNERS for each row. `codes` has room for each step's
+        number, if the module numbers steps.
         """
         return int(
             module.expand(

@@ -11,11 +11,11 @@ NODES_AHEAD = 16
 """Index slots are prefetched this many nodes before they are used."""
 NODES, NODE_ROOM, NODE_COUNT, INDEX, INDEX_SLOTS, NODE_BITS = 0, 1, 2, 3, 4, 5
 TREE = 6
-LINES = 6
 """Number of values that describe one of the two trees: the address, the capacity and the number of the nodes, the
-address and the length of the index, and one plus the number of bits that an index entry uses for a node's number. The
+address and the length of the index, and the number of bits that an index entry uses for a node's number plus one. The
 other bits of an index entry contain part of the node's hash.
 """
+LINES = 6
 
 @helper
 def node_of(tree, value, adds):
@@ -115,10 +115,10 @@ def key_of(trees, steps, words, n, now, adds):
 def key_successors(trees, steps, words, keys, parents, count, opened, number, now):
     """Replace the hashes of successors with keys, reusing the nodes of the parents, which are `opened`.
 
-    A parent's number is `number` plus the parent's position in `opened`. `now` is working memory: a row for each step,
-    and `LINES` more. Nodes that differ from the parent's are looked up for many successors at a time, because each
-    lookup waits for memory twice. If only the roots of the two trees are unknown, the key becomes TOPS. The values of
-    the two roots then replace the first two words of the row, so adding the roots takes only two lookups.
+    A parent's number is `number` plus OWNERS times the parent's position in `opened`. `now` is working memory: a row
+    for each step, and `LINES` more. Nodes that differ from the parent's are looked up for many successors at a time,
+    because each lookup waits for memory twice. If only the roots of the two trees are unknown, the key becomes TOPS.
+    The values of the two roots then replace the row's first two words, so adding the roots takes only two lookups.
     """
     many, tops = now.shape[1], steps.shape[0]
     parent, waiting, slots, known, values, lower = tops, tops + 1, tops + 2, tops + 3, tops + 4, tops + 5

@@ -163,7 +163,7 @@ class C(Constants):
     lowers = bound(0, low=0, high=2, meaning="times that an operator lowers min ISR by one")
     elr_disables = bound(0, low=0, high=1, meaning="with ELR: times that an operator turns the feature off")
     early_starts = bound(0, low=0, high=2, meaning="times that a process follows a leader while unregistered (HYP-15)")
-    movable = bound(0, low=0, high=5, meaning="brokers that may gain or lose a replica (the lowest-numbered)")
+    movable = bound(0, low=0, high=5, meaning="brokers that a reassignment may add or remove (the lowest-numbered)")
     least_replicas = bound(
         0, low=0, high=5, meaning="minimum number of replicas after a reassignment (always at least one)"
     )

@@ -30,7 +30,7 @@ def may_delete(c: C, r: Replica, offset: int) -> bool:
 def leader_deletes_records(s: State, c: C, leader: int, offset: int) -> None:
     """A client deletes the records below an offset at a leader, which may have been deposed already.
 
-    Partition.deleteRecordsOnLeader never deletes records above the high watermark. The files keep the records until a
+    Partition.deleteRecordsOnLeader deletes only records below the high watermark. The files keep the records until a
     whole segment is deleted. The client gets its response once all live replicas have deleted the records.
     """
     r = s.replica[leader]

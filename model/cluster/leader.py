@@ -198,7 +198,7 @@ def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoc
 
 
 def request(s: State, c: C, leader: int, isr: int) -> None:
-    """Send an AlterPartition request, and treat the proposed members as in the ISR (Partition.submitAlterPartition).
+    """Send an AlterPartition request; the high watermark waits for new members too (Partition.submitAlterPartition).
 
     The request contains the leader's broker epoch, and the broker epoch of each other member's last fetch (or NONE).
     """
@@ -408,9 +408,9 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker)
 def leader_requests_expansion(s: State, c: C, leader: int) -> None:
-    """A leader that has checked a follower's log end reads its broker epoch, and requests to add the follower. Before
-    KAFKA-15221, another fetch could change the follower's state after the check and before the epoch was read. If the
-    broker epoch does not match, the leader sends no request.
+    """A leader that has checked a follower's log end reads the follower's broker epoch, and requests to add the
+    follower. Before KAFKA-15221, another fetch could change the follower's state after the check and before the epoch
+    was read. If the broker epoch does not match, the leader sends no request.
     """
     r = s.replica[leader]
     require(leads(s, leader))

@@ -10,8 +10,8 @@ The model simplifies Kafka to keep states small:
 * A follower always has a fetch in flight. The fetch's content follows from the follower's log and leader epoch, so only
   responses and requests whose sender has crashed or stopped are stored. A fetch handled after its sender has entered
   another epoch could equally have been handled before; at most `late_answers` responses to such fetches are kept.
-* The leader epoch cache follows from the log and the leader epoch. Epochs in which the leader wrote nothing have no
-  start here; in this case, Kafka needs another round trip.
+* The leader epoch cache follows from the log and the leader epoch. Epochs in which a former leader wrote nothing have
+  no start here; in this case, Kafka needs another round trip.
 * A write is acknowledged in the step in which the high watermark passes it.
 """
 

@@ -102,8 +102,8 @@ class Consumer(Record):
     """The consumer: its position, its view of the leader and the ISR, and its preferred replica.
 
     `position_epoch` is the epoch of the record before the position, or the epoch that came with a reset; 0 if unknown.
-    `raised_by` is the replica whose response caused a reset. `late_from` has sent an out-of-range response to a fetch
-    at `late_offset`, which is in flight. There are three ghosts: the epoch of the record before the position, in the
+    `raised_by` is the replica whose response caused a reset. An out-of-range response that `late_from` sent to a
+    fetch at `late_offset` is in flight. There are three ghosts: the epoch of the record before the position, in the
     log that provided the position (0 if the log starts there); the epochs of all records read; and whether the
     consumer's last response was an error in the watched case.
     """

@@ -2,8 +2,8 @@
 
 The model simplifies Kafka to keep states small:
 
-* The election of a controller is one step, in which the smallest possible majority grants its votes. Voters outside
-  this majority learn of the election later.
+* The election of a controller is one step, in which a majority of minimal size grants its votes. Voters outside this
+  majority learn of the election later.
 * A voter's fetch and its response are one step, unless the response is lost. A broker's fetch and its response are one
   step too, which brings metadata in batches of any size.
 * A controller needs to know which records are committed only while it leads, because no other controller makes

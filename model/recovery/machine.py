@@ -326,7 +326,7 @@ def awaited(s: State, c: C) -> int:
 @action(broker=Broker)
 def controller_recovers(s: State, c: C, broker: int) -> None:
     """If the ISR and ELR are empty, the controller queries active replicas and elects one by the recovery rule. If
-    several logs are equal, the controller may choose any of them. It is then the only member of the ISR
+    several logs are equal, the controller may choose any of them. The elected replica becomes the only ISR member
     (UncleanRecoveryManager, KAFKA-15580; not in 4.4).
     """
     candidates = active(s, c)

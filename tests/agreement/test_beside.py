@@ -35,7 +35,6 @@ SESSIONS = {**BESIDE, **STRANGE}
 
 
 def files_of(block: Block) -> dict[str, str]:
-    """Return the texts of a block's files."""
     found: dict[str, str] = {} if block.title == SHARED else files_of(SESSIONS[SHARED])
     for part in re.split(r"^@ ", block.body, flags=re.MULTILINE)[1:]:
         place, _, text = part.partition("\n")
@@ -114,13 +113,8 @@ def test_proofs_agree_with_searches(claim: str, outcome: str, text: str, tmp_pat
             verdicts.append(f.prove(file, depth=depth).verdict.value)
         except f.FencepostError as error:
             verdicts.append(str(error))
-    word = outcome.split(maxsplit=1)[0]
-    if word == "violated":
-        assert verdicts == ["violated", "violated"], claim
-    elif word == "holds":
-        assert verdicts == ["proved", "not-found"], claim
-    else:
-        assert verdicts == [outcome, outcome], claim
+    wanted = {"violated": ["violated", "violated"], "holds": ["proved", "not-found"]}
+    assert verdicts == wanted.get(outcome.split(maxsplit=1)[0], [outcome, outcome]), claim
 
 
 DECLARATIONS = [
@@ -133,12 +127,12 @@ DECLARATIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("there", "written_instead", "says"), DECLARATIONS, ids=[item[1] for item in DECLARATIONS])
+@pytest.mark.parametrize(("there", "instead", "says"), DECLARATIONS, ids=[item[1] for item in DECLARATIONS])
 def test_a_declaration_that_these_constants_make_impossible_is_refused_by_every_engine(
-    there: str, written_instead: str, says: str, tmp_path: Path
+    there: str, instead: str, says: str, tmp_path: Path
 ) -> None:
     _, _, text = CASES[0]
-    file = written(text, tmp_path, HEADER.replace(there, written_instead, 1))
+    file = written(text, tmp_path, HEADER.replace(there, instead, 1))
     assert all(says in found(file, engine=engine)[0] for engine in ("plain", "native"))
     with pytest.raises(f.FencepostError) as refused:
         f.prove(file)

@@ -17,7 +17,7 @@ from fencepost.invariants.protocols import protocol
 
 from benchmarks import tuples
 from tests.helpers.commands import fencepost
-from tests.helpers.parameters import few
+from tests.helpers.parameters import few, words
 from tests.helpers.places import DOCS
 from tests.helpers.search import Search
 from tests.machines import LINEAGE
@@ -26,23 +26,16 @@ FOLDER = DOCS / "examples" / "classics"
 PAGE = (DOCS / "model" / "known-systems.md").read_text()
 DATA = tomllib.loads((FOLDER / "published.toml").read_text())
 COUNTS, BROKEN = DATA["count"], DATA["broken"]
-PLAIN_STATES = 500
-"""Most states of a system that the plain semantics explores here; larger ones take it seconds."""
+PLAIN_STATES = 500  # most states of a system that the plain semantics explores here; larger ones take it seconds
 
 
 def named(rows: list[dict[str, Any]]) -> list[Any]:
-    """Return a parameter for each row; all rows of one model run in one process, which compiles it once."""
-    return [
-        pytest.param(
-            row,
-            id="-".join([row["model"], *(f"{name}={value}" for name, value in row.get("constants", {}).items())]),
-            marks=[
-                pytest.mark.xdist_group(f"classic-{row['model']}"),
-                *([pytest.mark.long] if row.get("long") else []),
-            ],
-        )
-        for row in rows
-    ]
+    found = []
+    for row in rows:
+        name = "-".join([row["model"], *(f"{name}={value}" for name, value in row.get("constants", {}).items())])
+        marks = [pytest.mark.xdist_group(f"classic-{row['model']}"), *[pytest.mark.long] * row.get("long", False)]
+        found.append(pytest.param(row, id=name, marks=marks))
+    return found
 
 
 def check(row: dict[str, Any], engine: str = "native") -> Any:
@@ -63,13 +56,16 @@ def test_the_states_are_as_many_as_others_have_counted(row: dict[str, Any]) -> N
     assert found.warnings == ()
 
 
-@pytest.mark.parametrize("row", named([row for row in COUNTS if row["published"][0] <= PLAIN_STATES]))
+PLAIN = [row for row in COUNTS if row["published"][0] <= PLAIN_STATES]
+
+
+@pytest.mark.parametrize("row", named(PLAIN))
 def test_the_plain_semantics_finds_the_same(row: dict[str, Any]) -> None:
-    native, plain = check(row), check(row, "plain")
-    assert (plain.distinct, plain.generated, plain.depth) == (native.distinct, native.generated, native.depth)
-    assert [(item.name, item.verdict) for item in plain.properties] == [
-        (item.name, item.verdict) for item in native.properties
-    ]
+    native, plain = (
+        (item.distinct, item.generated, item.depth, [(prop.name, prop.verdict) for prop in item.properties])
+        for item in (check(row), check(row, "plain"))
+    )
+    assert plain == native
 
 
 @pytest.mark.parametrize("row", named(BROKEN))
@@ -123,14 +119,14 @@ def test_the_pages_commands_end_as_it_says(monkeypatch: pytest.MonkeyPatch) -> N
         assert fencepost(*command.split()[1:]).exit_code == int("status 1" in comment), line
 
 
-PUBLISHED = {
-    # R L N E, and per model of the lineage: distinct states and depth; the first to violate weak-isr and strong-isr.
+PUBLISHED: dict[str, tuple[tuple[int, int] | None, ...]] = {
     "2/2/2/1": ((1_251, 16), (1_177, 15), (1_177, 15), (1_165, 15), (957, 15)),
     "2/2/2/2": ((10_131, 20), (9_045, 18), (9_027, 18), (8_429, 18), (5_973, 18)),
     "3/2/2/1": ((67_807, 21), (59_788, 22), (60_106, 22), (59_092, 22), (39_619, 22)),
     "3/2/2/2": (None, None, None, (1_437_076, 28), (737_794, 26)),
 }
-"""TLC's table again, so that a slip in the catalogue cannot confirm itself."""
+"""TLC's table again, so that a slip in the catalogue cannot confirm itself: by R/L/N/E, per model of the lineage,
+distinct states and depth."""
 VIOLATIONS = {
     ("truncate-to-hwm", "2/2/2/2"): (9, 10),
     ("truncate-to-hwm", "3/2/2/1"): (9, 9),
@@ -140,63 +136,37 @@ VIOLATIONS = {
     ("kip320-first-try", "3/2/2/2"): (12, 13),
 }
 """States of the shortest traces to violations of weak-isr and strong-isr."""
-RUNS = runs_of(*LINEAGE)
-RUNS_BY_NAME = {run.name: run for run in RUNS}
-FOUND_HERE = {("truncate-to-hwm", "2/2/2/1")}
-"""Rows whose properties TLC did not check, and which are violated."""
+FOUND_HERE = ("truncate-to-hwm", "2/2/2/1")  # a row whose properties TLC did not check, and which are violated
 
 
 def test_the_catalogue_has_every_row_of_the_published_table() -> None:
+    runs = {run.name: run for run in runs_of(*LINEAGE)}
     for sizes, figures in PUBLISHED.items():
         for name, figure in zip(LINEAGE, figures, strict=True):
             if figure is not None:
-                run = RUNS_BY_NAME[f"{name} {sizes}"]
+                run = runs[f"{name} {sizes}"]
+                found = run.violated.get("weak-isr"), run.violated.get("strong-isr")
                 assert (run.distinct, run.depth) == figure
-                if (name, sizes) not in FOUND_HERE:
-                    weak, strong = VIOLATIONS.get((name, sizes), (None, None))
-                    assert (run.violated.get("weak-isr"), run.violated.get("strong-isr")) == (weak, strong), run.name
+                assert (name, sizes) == FOUND_HERE or found == VIOLATIONS.get((name, sizes), (None, None)), run.name
 
 
-ORACLE = [
-    (1, 1, 1, 0),
-    (1, 2, 3, 2),
-    (1, 1, 2, 1),
-    (2, 1, 1, 0),
-    (2, 1, 3, 2),
-    (2, 2, 3, 0),
-    (2, 2, 1, 2),
-    (2, 2, 3, 1),
-    (2, 1, 2, 2),
-    (3, 1, 1, 1),
-    (3, 2, 1, 0),
-    (3, 1, 3, 1),
-    (3, 2, 3, 0),
-    (2, 3, 2, 1),
-    (2, 3, 3, 2),
-    (2, 2, 0, 2),
-]
+ORACLE = words(
+    "1/1/1/0 1/2/3/2 1/1/2/1 2/1/1/0 2/1/3/2 2/2/3/0 2/2/1/2 2/2/3/1 2/1/2/2 3/1/1/1 3/2/1/0 3/1/3/1 3/2/3/0 2/3/2/1 "
+    "2/3/3/2 2/2/0/2"
+)
 """Replicas, log size, records and last epoch, for rows outside TLC's table."""
 
 
 @pytest.mark.parametrize(
-    "sizes",
-    [
-        pytest.param(item, id="/".join(map(str, item)), marks=pytest.mark.xdist_group(f"kip320-{item[0]}"))
-        for item in ORACLE
-    ],
+    "row", [pytest.param(row, marks=pytest.mark.xdist_group(f"kip320-{row[0]}")) for row in ORACLE]
 )
-def test_the_native_engine_finds_what_a_search_by_hand_finds(sizes: tuple[int, int, int, int]) -> None:
-    names = ("replicas", "log_size", "max_records", "max_leader_epoch")
+def test_the_native_engine_finds_what_a_search_by_hand_finds(row: str) -> None:
+    names, sizes = ("replicas", "log_size", "max_records", "max_leader_epoch"), [*map(int, row.split("/"))]
     kip320 = protocol("kip320")
     constants = kip320.machine.set_constants(dict(zip(names, sizes, strict=True)))
     result = search(kip320.machine, constants, kip320.properties, Options(workers=1))
     expected = tuples.search(*sizes)
-    holds = {
-        name: result.of(name).verdict is Verdict.HOLDS for name in ("weak-isr", "strong-isr", "leader-in-isr-or-none")
-    }
+    wanted = {"weak-isr": expected.weak_isr_holds, "strong-isr": expected.strong_isr_holds}
+    wanted |= {"leader-in-isr-or-none": True}
     assert (result.distinct, result.generated, result.depth) == (expected.distinct, expected.generated, expected.depth)
-    assert holds == {
-        "weak-isr": expected.weak_isr_holds,
-        "strong-isr": expected.strong_isr_holds,
-        "leader-in-isr-or-none": True,
-    }
+    assert {name: result.of(name).verdict is Verdict.HOLDS for name in wanted} == wanted

@@ -1,6 +1,4 @@
-"""Conditions of sixteen states at once: a part that one state does not evaluate raises no error in any of them.
-
-Machines whose code once read or wrote outside of states, searched in a separate process that must not crash."""
+"""Conditions of sixteen states at once: a part that one state does not evaluate raises no error in any of them."""
 
 import gc
 import json
@@ -25,8 +23,8 @@ from fencepost.model.language.errors import FencepostError, ModelError
 from tests.helpers.places import ROOT
 from tests.helpers.questions import found
 from tests.helpers.written import machine_of
-from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
+from tests.random_machines.machines import numbered
 
 PLACES = """
 class C(Constants):
@@ -126,11 +124,9 @@ def reads_what_is_sent(s, c):
 
 
 def agree(text: str, **values: int) -> Result:
-    """Search natively and plainly, compare the results, and return one."""
     machine, properties = machine_of(text)
-    one, other = (
-        search(machine, machine.set_constants(values), properties, Options(workers=1)) for search in (native, plain)
-    )
+    constants, options = machine.set_constants(values), Options(workers=1)
+    one, other = (search(machine, constants, properties, options) for search in (native, plain))
     assert found(one) == found(other)
     return one
 
@@ -241,7 +237,6 @@ SEARCHES = {"native": native, "plain": plain}
 
 
 def said(name: str) -> list[str]:
-    """Return the outcome of an engine's search for each machine."""
     found = []
     for machine, properties in map(machine_of, MACHINES.values()):
         try:
@@ -254,10 +249,10 @@ def said(name: str) -> list[str]:
 
 @pytest.mark.long
 def test_compiled_code_reads_and_writes_nothing_but_states() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "from tests.agreement.test_columns import *; print(json.dumps(said('native')))"],
-        capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False, timeout=300,
-    )  # fmt: skip
+    code = "from tests.agreement.test_columns import *; print(json.dumps(said('native')))"
+    own = {**os.environ, "PYTHONPATH": str(ROOT)}
+    asked = [sys.executable, "-c", code]
+    done = subprocess.run(asked, capture_output=True, text=True, cwd=ROOT, env=own, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == said("plain")
 
@@ -279,11 +274,8 @@ def test_a_machine_that_nobody_has_any_more_is_freed(tmp_path: Path) -> None:
         plain(machine, machine.set_constants({}), properties[:1], Options(max_states=20))
         translate(machine, properties)
         module = sys.modules.pop(machine.state.__module__)
-        return [
-            weakref.ref(item)
-            for item in vars(module).values()
-            if isinstance(item, type) and item.__module__ == module.__name__
-        ]
+        types = [item for item in vars(module).values() if isinstance(item, type)]
+        return [weakref.ref(item) for item in types if item.__module__ == module.__name__]
 
     classes = records()
     budgets.cache_clear()

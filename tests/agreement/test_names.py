@@ -34,8 +34,7 @@ OURS = words(
     "made new bound Array Bag make e0 require action always step sometimes NONE true false nan Int Bool And Or Not If "
     "model z3 dup"
 )
-FOREIGN = ["é", "Ω", "数", "ª"]
-"""Non-ASCII letters; Python reads the last one as `a`."""
+FOREIGN = ["é", "Ω", "数", "ª"]  # Non-ASCII letters; Python reads the last one as `a`
 SUSPECTS = list(dict.fromkeys([*OURS, *RESERVED, *FOREIGN, *BUILTINS, *NUMPY]))
 DUNDER = words("_x __x ___ _e _t _bounds _values _padding __class__ __dict__ __doc__ __init__")
 ROLES = words("field constant parameter local helper member message action property enum record state")
@@ -49,7 +48,6 @@ from fencepost.model.language import require as require_
 
 
 def model(**chosen: str) -> str:
-    """Return a model with plain names, except the chosen ones, by role."""
     n = {role: f"{role}_" for role in ROLES} | chosen
     return f'''{HEAD}
 class Constants_(language_.Constants):
@@ -112,17 +110,13 @@ def written(folder: Path, **chosen: str) -> str:
 USUAL = {"distinct": 8, "generated": 9, "depth": 5}
 
 
-def searched(file: str) -> Result:
-    found = find_protocol(file)
+def searched(folder: Path, **chosen: str) -> Result:
+    found = find_protocol(written(folder, **chosen))
     return plain.search(found.machine, found.machine.set_constants({}), found.properties, Options())
 
 
-def known(result: dict[str, object]) -> dict[str, object]:
-    return {name: result[name] for name in USUAL}
-
-
-TAKEN = {"abs", "all", "any", "bool", "int", "len", "max", "min", "range", "sum"}
-REFUSED = {"local": TAKEN, "parameter": TAKEN, "constant": {"values", "declared", "rooms", "shown", "replace"}}
+TAKEN = set(words("abs all any bool int len max min range sum"))
+REFUSED = {"local": TAKEN, "parameter": TAKEN, "constant": set(words("values declared rooms shown replace"))}
 
 
 @pytest.mark.parametrize("part", few(range(8), 8))
@@ -131,23 +125,20 @@ def test_each_suspect_is_a_name_like_any_other_in_every_role(part: int, tmp_path
     apart = len(SUSPECTS) // len(ROLES)
     for number in range(part, len(SUSPECTS), 8):
         chosen = {role: SUSPECTS[(number + place * apart) % len(SUSPECTS)] for place, role in enumerate(ROLES)}
-        result = searched(
-            written(tmp_path, **{role: name for role, name in chosen.items() if name not in REFUSED.get(role, ())})
-        )
-        assert known(vars(result)) == USUAL, chosen
+        taken = {role: name for role, name in chosen.items() if name not in REFUSED.get(role, ())}
+        found = searched(tmp_path, **taken)
+        assert {name: getattr(found, name) for name in USUAL} == USUAL, chosen
 
 
 @pytest.mark.parametrize(("role", "name"), [(role, name) for role, names in REFUSED.items() for name in sorted(names)])
 def test_a_name_that_the_language_takes_is_refused_where_it_is_defined(role: str, name: str, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="is taken by the language"):
-        searched(written(tmp_path, **{role: name}))
+        searched(tmp_path, **{role: name})
 
 
 @pytest.mark.parametrize("role", ["field", "constant", "parameter", "local", "message", "action", "property"])
 @pytest.mark.parametrize("name", DUNDER)
-def test_a_name_that_begins_with_an_underscore_is_refused_where_it_is_defined(
-    role: str, name: str, tmp_path: Path
-) -> None:
+def test_a_name_that_begins_with_an_underscore_is_refused(role: str, name: str, tmp_path: Path) -> None:
     result = fencepost("check", written(tmp_path, **{role: name}), "--engine", "plain")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "underscore" in result.stderr
@@ -164,29 +155,25 @@ def test_a_trace_with_any_name_is_read_again_and_shown_in_every_format(role: str
             assert shown.exit_code == 0, (name, form, shown.stderr)
             if form == "itf":
                 states = json.loads(shown.stdout)["states"]
-                names = {
-                    "enum_field_", "box_", "several_",
-                    module_of(name).body[0].value.id if role == "field" else "field_",
-                }  # fmt: skip
-                assert all(names <= set(state) for state in states)
+                own = module_of(name).body[0].value.id if role == "field" else "field_"
+                assert all({"enum_field_", "box_", "several_", own} <= set(state) for state in states)
         assert fencepost("replay", str(trace), "--model", file).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (
-            ("    zero_ = 0\n", "    zero_ = 0\n    MEMBER_ = 2\n"),
-            "'MEMBER_' and 'member_' both appear as 'member-' in a trace",
-        ),
-        (("    zero_ = 0\n    member_ = 1\n", "    pass\n"), "has no members"),
-        (
-            ("class state_(language_.Record):\n",
-                "class base_(language_.Record):\n    field_: bool\n\n\nclass state_(base_):\n"),
-            "state_.field_: its base class has a field of the same name",
-        ),
-    ],
-)  # fmt: skip
+MODEL = """class state_(language_.Record):
+"""
+BASE = """class base_(language_.Record):
+    field_: bool
+class state_(base_):
+"""
+ALIKE = {
+    "'MEMBER_' and 'member_' both appear as 'member-' in a trace": ("zero_ = 0\n", "zero_ = 0\n    MEMBER_ = 2\n"),
+    "has no members": ("    zero_ = 0\n    member_ = 1\n", "    pass\n"),
+    "state_.field_: its base class has a field of the same name": (MODEL, BASE),
+}
+
+
+@pytest.mark.parametrize(("says", "change"), ALIKE.items())
 def test_two_names_that_read_alike_are_refused(change: tuple[str, str], says: str, tmp_path: Path) -> None:
     path = Path(written(tmp_path))
     path.write_text(path.read_text().replace(*change))

@@ -22,8 +22,8 @@ from tests.helpers.written import HEAD, machine_of, texts
 from tests.random_machines.engines import load
 
 CASES = texts("any_constants.txt")
-REFUSED = {title: text for title, text in CASES.items() if title.endswith(": refused")}
-TAKEN = {title: text for title, text in CASES.items() if title not in REFUSED}
+REFUSED = [title for title in CASES if title.endswith(": refused")]
+TAKEN = [title for title in CASES if title not in REFUSED]
 WAYS: tuple[dict[str, Any], ...] = ({}, {"havoc_loops": True}, {"k": 2}, {"depth": 6})
 
 
@@ -51,10 +51,14 @@ def asked(machine: Machine, properties: tuple[Property, ...], **way: Any) -> Pro
     return prove(Protocol(machine, properties), unbounded=["n"], cache=False, workers=1, **way)
 
 
+def made(title: str, folder: Path, *change: str) -> tuple[Machine, tuple[Property, ...]]:
+    return load(HEAD + (CASES[title].replace(change[0], change[1]) if change else CASES[title]), folder)
+
+
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("text", few(TAKEN.values(), 6), ids=TAKEN)
-def test_what_is_said_of_any_constants_is_so_of_each(text: str, way: dict[str, Any], tmp_path: Path) -> None:
-    machine, properties = load(HEAD + text, tmp_path)
+@pytest.mark.parametrize("title", few(TAKEN, 6))
+def test_what_is_said_of_any_constants_is_so_of_each(title: str, way: dict[str, Any], tmp_path: Path) -> None:
+    machine, properties = made(title, tmp_path)
     least, wrong = each(machine, properties)
     try:
         proof = asked(machine, properties, **way).proof
@@ -72,18 +76,18 @@ def test_what_is_said_of_any_constants_is_so_of_each(text: str, way: dict[str, A
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_said_of_any_constants_is_refused(text: str, way: dict[str, Any], tmp_path: Path) -> None:
-    machine, properties = load(HEAD + text, tmp_path)
+@pytest.mark.parametrize("title", REFUSED)
+def test_what_cannot_be_said_of_any_constants_is_refused(title: str, way: dict[str, Any], tmp_path: Path) -> None:
+    machine, properties = made(title, tmp_path)
     assert each(machine, properties)[0]
     with pytest.raises((ModelError, UsageError)):
         asked(machine, properties, **way)
 
 
 def test_a_domain_that_ends_at_the_largest_of_two_is_named_like_any_other(tmp_path: Path) -> None:
-    text = CASES["a field that ends at the largest of two: refused"]
-    named = text.replace("class State", "Place = Annotated[int, Range(0, largest(C.n, 3))]\n\n\nclass State")
-    machine, properties = load(HEAD + named, tmp_path)
+    place = "Place = Annotated[int, Range(0, largest(C.n, 3))]\n\n\nclass State"
+    title = "a field that ends at the largest of two: refused"
+    machine, properties = made(title, tmp_path, "class State", place)
     with pytest.raises(UsageError, match=r"but the model uses largest\(n, three\): leave n bounded"):
         prove(Protocol(machine, properties), unbounded=["place"], cache=False)
 
@@ -99,37 +103,28 @@ def test_a_domain_that_ends_at_the_largest_of_two_is_named_like_any_other(tmp_pa
     ],
 )  # fmt: skip
 def test_the_ends_of_domains_are_reached(title: str, never: str, once: str, tmp_path: Path) -> None:
-    machine, properties = load(HEAD + CASES[title].replace(never, once), tmp_path)
-    assert asked(machine, properties, depth=2).proof.verdict is Verdict.VIOLATED
-    assert asked(machine, properties).proof.verdict is Verdict.VIOLATED
+    found = made(title, tmp_path, never, once)
+    assert asked(*found, depth=2).proof.verdict is asked(*found).proof.verdict is Verdict.VIOLATED
 
 
 def test_a_fold_inside_of_another_one_ends_at_what_decides(tmp_path: Path) -> None:
-    text = CASES["properties that are decided before they would raise an error"]
-    found = "any(s.a[i] <= k for i in range(c.n))"
-    machine, properties = load(
-        HEAD + text.replace("any(s.a[i] == 0 for i in range(c.n))", f"all({found} for k in range(c.n))"), tmp_path
-    )
+    found = "all(any(s.a[i] <= k for i in range(c.n)) for k in range(c.n))"
+    title = "properties that are decided before they would raise an error"
+    machine, properties = made(title, tmp_path, "any(s.a[i] == 0 for i in range(c.n))", found)
     assert asked(machine, properties, depth=2).proof.verdict is Verdict.NOT_FOUND
 
 
 def test_constants_that_the_machine_refuses_are_not_those_of_an_answer(tmp_path: Path) -> None:
-    machine, properties = load(HEAD + CASES["constants that do not go together"], tmp_path)
-    found = asked(machine, properties, depth=6).proof
-    assert (found.findings[0].why, found.history.constants["n"] > 6 if found.history else None) == (
-        "fails after 5 steps",
-        True,
-    )
-    pair = asked(machine, properties).proof.pair
-    assert pair is not None
-    assert pair.constants["n"] > 6
+    made_of = made("constants that do not go together", tmp_path)
+    found = asked(*made_of, depth=6).proof
+    assert found.findings[0].why == "fails after 5 steps"
+    for shown in (found.history, asked(*made_of).proof.pair):
+        assert shown.constants["n"] > 6
 
 
 @pytest.mark.parametrize("way", [{"depth": 4}, {"k": 5}], ids=str)
-def test_a_violation_is_reported_where_the_model_raises_an_error_under_other_constants(
-    way: dict[str, Any], tmp_path: Path
-) -> None:
-    machine, properties = load(HEAD + CASES["an error under other constants than those that are given"], tmp_path)
+def test_a_violation_is_reported_beside_an_error_under_other_constants(way: dict[str, Any], tmp_path: Path) -> None:
+    machine, properties = made("an error under other constants than those that are given", tmp_path)
     found = asked(machine, properties, **way).proof.findings[0]
     assert (found.verdict, found.why) == (Verdict.VIOLATED, "fails after 3 steps")
     with pytest.raises(DomainError, match=r"with n=5, go: State.a: index 3 is outside the array"):
@@ -137,7 +132,7 @@ def test_a_violation_is_reported_where_the_model_raises_an_error_under_other_con
 
 
 def test_a_step_that_no_search_tries_is_no_violation(tmp_path: Path) -> None:
-    machine, properties = load(HEAD + CASES["a parameter that begins at none"], tmp_path)
+    machine, properties = made("a parameter that begins at none", tmp_path)
     history = History({"n": 1}, (), (0,), (("go", (-1,)),), properties[0].name)
     with pytest.raises(MismatchError, match="a step with a=-1, which is out of its domain"):
         replay(machine, history, properties)
@@ -163,8 +158,11 @@ def rises(before, after, c):
 """An endless array with the question whether some element has a value, which z3 leaves in its models."""
 
 
-@pytest.mark.parametrize("options", [{"engine": "plain"}, {"workers": 1}, {"compact": True}], ids=str)
-def test_searches_name_the_step_that_leaves_its_domain(options: dict[str, object]) -> None:
+ENGINES: list[dict[str, Any]] = [{"engine": "plain"}, {"workers": 1}, {"compact": True}]
+
+
+@pytest.mark.parametrize("options", ENGINES, ids=str)
+def test_searches_and_proofs_name_the_step_that_leaves_its_domain(options: dict[str, Any]) -> None:
     with pytest.raises(f.FencepostError, match=r"change v=0: State.y: 3 is out of its domain 0..2"):
         f.check(*SOME_ELEMENT, **options)
 

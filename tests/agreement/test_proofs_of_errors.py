@@ -152,13 +152,16 @@ def proved(made: Machine, *properties: Property, **settings: Any) -> Proof:
     return explain(found, 0.0, Display(quiet=True)).proof
 
 
-def rising(folder: Path, text: str, only: str, **way: Any) -> ProveResult:
-    """Prove properties of `RISING`, edited."""
+def rising(folder: Path, only: str, *changes: tuple[str, str], **way: Any) -> ProveResult:
+    text = RISING
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
     made, properties = load_model(HEAD + whole(text), folder)
     return asked(Protocol(made, properties), only=only.split(), reach=20, workers=1, cache=False, **way)
 
 
-# -- several properties
+ENDS = ("s.x += 1", "require(s.x < 590)\n    s.x += 1")  # a change by which it raises no error
 
 
 def test_each_property_is_decided_on_its_own_at_its_own_depth() -> None:
@@ -168,7 +171,6 @@ def test_each_property_is_decided_on_its_own_at_its_own_depth() -> None:
         (Verdict.VIOLATED, "fails after 2 steps"),
         (Verdict.VIOLATED, "fails after 1 step"),
     ]
-    assert found.history is not None
     assert (found.history.violates, len(found.history.steps)) == ("not-one", 1)
     at_once = machine(stumbles.count, start=stumbles.initial_with_one)
     found = proved(at_once, stumbles.not_one, stumbles.not_two, depth=3)
@@ -185,9 +187,6 @@ def test_what_fails_only_beyond_the_ranges_of_constants_is_no_violation() -> Non
 def test_nothing_is_proved_of_no_property() -> None:
     with pytest.raises(UsageError, match="there is nothing to prove"):
         proved(machine(stumbles.count))
-
-
-# -- errors
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -244,34 +243,30 @@ def far(s, c):
 
 @pytest.mark.parametrize("most", [5, 600], ids=str)
 def test_steps_that_violate_are_told_beside_an_error(most: int, tmp_path: Path) -> None:
-    text = RISING.replace("Range(0, 600)", f"Range(0, {most})").replace("x != 7", "x != 3")
-    found = rising(tmp_path, text, "seven calm").proof
+    found = rising(tmp_path, "seven calm", ("Range(0, 600)", f"Range(0, {most})"), ("x != 7", "x != 3")).proof
     assert (found.of("seven").verdict, found.of("seven").why) == (Verdict.VIOLATED, "fails after 3 steps")
     assert found.of("calm").verdict is Verdict.UNDETERMINED
 
 
 def test_a_violation_is_reported_where_the_search_for_a_state_raises_an_error(tmp_path: Path) -> None:
-    found = rising(tmp_path, RISING, "not-550 calm").proof
+    found = rising(tmp_path, "not-550 calm").proof
     assert (found.of("not-550").verdict, found.of("not-550").why) == (Verdict.VIOLATED, "fails after 550 steps")
     assert "raises an error after 600 steps: go: State.x: 601 is out of its domain" in found.of("calm").why
     with pytest.raises(DomainError, match="601 is out of its domain"):
-        rising(tmp_path, RISING, "calm")
+        rising(tmp_path, "calm")
 
 
 def test_a_property_that_was_not_asked_about_ends_no_proof(tmp_path: Path) -> None:
-    found = rising(tmp_path, RISING.replace("s.x += 1", "require(s.x < 590)\n    s.x += 1"), "calm")
-    assert found.verdict is Verdict.UNDETERMINED
-    assert (
-        found.reachable
-        == "the state is not among the 591 reachable states under these constants, so the step violates nothing there"
-    )
+    found = rising(tmp_path, "calm", ENDS)
+    said = "the state is not among the 591 reachable states under these constants, so the step violates nothing there"
+    assert (found.verdict, found.reachable) == (Verdict.UNDETERMINED, said)
 
 
 @pytest.mark.parametrize("least", [0, 1])
 def test_an_error_under_other_constants_in_the_search_for_a_state_is_told_as_such(least: int, tmp_path: Path) -> None:
-    text = RISING.replace("Range(0, 600)", "Range(0, 3)").replace("s.x += 1", "s.x += c.n > 1 or s.x < 2")
-    text = text.replace("s.y == 3", f"s.y == 3 and c.n > {least}")
-    found = rising(tmp_path, text, "calm", constants={"n": 1}, unbounded=["n"])
+    small, longer = ("Range(0, 600)", "Range(0, 3)"), ("s.x += 1", "s.x += c.n > 1 or s.x < 2")
+    rare = ("s.y == 3", f"s.y == 3 and c.n > {least}")
+    found = rising(tmp_path, "calm", small, longer, rare, constants={"n": 1}, unbounded=["n"])
     assert found.verdict is Verdict.UNDETERMINED
     assert ("with n=2 the model raises an error after 3 steps: go: State.x: 4 is out" in found.reachable) == bool(least)
 
@@ -287,55 +282,47 @@ def stay(s, c):
 
 
 def test_a_parameter_with_very_many_values_ends_no_proof(tmp_path: Path) -> None:
-    text = RISING.replace("@action()\ndef go(s, c):", "@action(x=Range(0, 4000000000000))\ndef go(s, c, x):")
-    text = text.replace("\n    s.x += 1\n    s.y = 4 if s.y == 3 else s.y\n", VAST)
-    found = rising(tmp_path, text, "not-550", unbounded=["n"])
+    wide = ("@action()\ndef go(s, c):", "@action(x=Range(0, 4000000000000))\ndef go(s, c, x):")
+    vast = ("\n    s.x += 1\n    s.y = 4 if s.y == 3 else s.y\n", VAST)
+    found = rising(tmp_path, "not-550", wide, vast, unbounded=["n"])
     assert found.verdict is Verdict.UNDETERMINED
-    assert (
+    said = (
         "no search for the state is possible: protocol 'machine': the parameters of action 'go' have 4,000,000,000,001"
-        in found.reachable
     )
-    text = text.replace("s.x < 3", "s.x < 900").replace("+= 1", "+= 200")
+    assert said in found.reachable
     with pytest.raises(DomainError, match=r"stay: State.x: 800 is out of its domain"):
-        rising(tmp_path, text, "calm", unbounded=["n"])
+        rising(tmp_path, "calm", wide, vast, ("s.x < 3", "s.x < 900"), ("+= 1", "+= 200"), unbounded=["n"])
 
 
 @pytest.mark.parametrize("way", [{}, {"depth": 2}, {"k": 2}], ids=str)
 def test_an_initial_action_with_very_many_values_is_violated_or_goes_wrong(way: dict[str, Any], tmp_path: Path) -> None:
-    text = RISING.replace(
-        '@action()\ndef initial(s, c):\n    """0."""',
-        "@action(x=Range(0, 4000000000000))\ndef initial(s, c, x):\n    s.x = x",
-    )
-    small = text.replace("    s.x = x", "    require(x >= 3999999999999)\n    s.x = x - 3999999999449")
-    found = rising(tmp_path, small.replace("s.x += 1", "require(s.x < 590)\n    s.x += 1"), "not-550", **way)
+    wide = ("@action()\ndef initial(s, c):", "@action(x=Range(0, 4000000000000))\ndef initial(s, c, x):")
+    last = ('"""0."""', "require(x >= 3999999999999)\n    s.x = x - 3999999999449")
+    found = rising(tmp_path, "not-550", wide, last, ENDS, **way)
     assert found.verdict is Verdict.VIOLATED
     assert bool(way) == ("initial: x=3999999999999\n" in found.text)
     with pytest.raises(DomainError, match=r"initial x=.*: State.x: .* is out of its domain 0..600"):
-        rising(tmp_path, text, "calm", **way)
+        rising(tmp_path, "calm", wide, ('"""0."""', "s.x = x"), **way)
 
 
 @pytest.mark.parametrize("action", ["initial", "go"])
 @pytest.mark.parametrize("domain", ["BitSet(60)", "Index(1000000000)"])
-def test_a_parameter_with_more_sets_or_things_than_a_proof_can_follow_is_refused(
+def test_a_parameter_with_more_values_than_a_proof_can_follow_is_refused(
     action: str, domain: str, tmp_path: Path
 ) -> None:
-    text = RISING.replace(f"@action()\ndef {action}(s, c)", f"@action(x={domain})\ndef {action}(s, c, x)")
+    change = (f"@action()\ndef {action}(s, c)", f"@action(x={domain})\ndef {action}(s, c, x)")
     message = f"the parameters of action '{action}' have .* combinations, and a proof must"
     with pytest.raises(UsageError, match=message):
-        rising(tmp_path, text, "calm")
+        rising(tmp_path, "calm", change)
 
 
 def test_a_step_that_leaves_a_bound_on_its_way_is_no_error_unless_it_happens(tmp_path: Path) -> None:
-    text = RISING.replace("Range(0, 4)", "Range(0, C.n)").replace(
-        "s.x += 1", "require(s.y == c.n)\n    s.y += 1\n    s.y = 0"
-    )
-    text = text.replace("4 if s.y == 3 else s.y", "0\n    s.x = 550")
-    found = rising(tmp_path, text, "not-550", unbounded=["n"])
+    bounded, passing = ("Range(0, 4)", "Range(0, C.n)"), "require(s.y == c.n)\n    s.y += 1\n    s.y = 0"
+    last = ("4 if s.y == 3 else s.y", "0\n    s.x = 550")
+    found = rising(tmp_path, "not-550", bounded, ("s.x += 1", passing), last, unbounded=["n"])
     assert (found.verdict, found.proof.pair) == (Verdict.UNDETERMINED, None)
-    assert (
-        found.reachable
-        == "go breaks the induction only if it exceeds, during the step, a bound that the proof leaves open"
-    )
+    said = "go breaks the induction only if it exceeds, during the step, a bound that the proof leaves open"
+    assert found.reachable == said
 
 
 BROKEN = {
@@ -366,13 +353,8 @@ def test_a_property_that_ends_with_an_error_is_not_inductive_and_one_of_the_init
         proved(machine(stumbles.set_number, start=stumbles.initial_with_three), stumbles.stumbles)
 
 
-# -- order
-
-
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_a_loop_over_a_bag_sees_the_order_of_the_plain_semantics_and_a_length_is_of_the_bag_that_is_meant(
-    way: dict[str, Any],
-) -> None:
+def test_a_loop_over_a_bag_sees_the_order_of_the_plain_semantics_and_the_right_bag(way: dict[str, Any]) -> None:
     found = proved(machine(stumbles.send_two), stumbles.first_is_not_two, **way)
     assert found.verdict in {Verdict.VIOLATED, Verdict.UNDETERMINED}
     found = proved(machine(stumbles.send_two), stumbles.box_is_empty, **way)
@@ -381,14 +363,9 @@ def test_a_loop_over_a_bag_sees_the_order_of_the_plain_semantics_and_a_length_is
 
 def test_messages_that_cannot_be_compared_have_no_first_one() -> None:
     assert proved(machine(stumbles.count), stumbles.words_are_even).verdict is Verdict.PROVED
-    with pytest.raises(
-        ModelError,
-        match="this loop iterates over messages without an order, because `unbounded=` made part of them unbounded",
-    ):
+    said = "this loop iterates over messages without an order, because `unbounded=` made part of them unbounded"
+    with pytest.raises(ModelError, match=said):
         proved(machine(stumbles.count), stumbles.words_are_even, lifted={"size": None})
-
-
-# -- constants with any value
 
 
 @pytest.mark.parametrize("taken", [stumbles.put, stumbles.choose], ids=lambda item: item.name)
@@ -400,20 +377,16 @@ def test_a_parameter_that_counts_things_keeps_its_size(taken: Action) -> None:
 
 def test_arguments_of_a_run_are_in_the_domains_of_its_constants() -> None:
     found = proved(machine(stumbles.set_number), stumbles.not_four, depth=1, lifted={"most": None})
-    assert found.history is not None
     assert found.history.constants["most"] >= 4
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_an_error_under_the_constants_as_they_are_is_told_where_no_larger_ones_have_it(way: dict[str, Any]) -> None:
+def test_an_error_under_the_constants_as_they_are_is_told_within_the_depth_and_no_further(way: dict[str, Any]) -> None:
+    made, lifted = machine(stumbles.count_on), {"most": None}
     with pytest.raises(DomainError, match=r"count-on: State.x: 5 is out of its domain 0..4") as caught:
-        proved(machine(stumbles.count_on), stumbles.anything, lifted={"most": None}, **way)
+        proved(made, stumbles.anything, lifted=lifted, **way)
     assert len(caught.value.states) == 5
-
-
-def test_errors_are_looked_for_within_the_depth_and_no_further() -> None:
-    found = proved(machine(stumbles.count_on), stumbles.anything, lifted={"most": None}, depth=4)
-    assert found.verdict is Verdict.NOT_FOUND
+    assert proved(made, stumbles.anything, lifted=lifted, depth=4).verdict is Verdict.NOT_FOUND
 
 
 @pytest.mark.parametrize("arr", few(product((-1, 0, 2, 3), repeat=3), 5), ids=str)

@@ -38,7 +38,8 @@ def constants(**values: int) -> Constants:
     return KIP320.machine.set_constants({**SMALL, **values})
 
 
-# -- shown
+def said(found: Any) -> list[Any]:
+    return [(item.name, item.verdict, item.path and item.path.length) for item in found.properties]
 
 
 @pytest.mark.parametrize("name", few(["kip320", "truncate-to-hwm", "kip101", "kip279"], 4))
@@ -54,13 +55,11 @@ def test_a_search_with_symmetry_has_the_canonical_states_of_the_full_one() -> No
     assert symmetric.compared(KIP320.machine, KIP320.properties, constants(replicas=2), native=True) == ""
     full, canonical = (api.check("kip320", symmetry=on, cross_check=0) for on in (False, True))
     assert (full.distinct, canonical.distinct, full.depth) == (737_794, 123_311, canonical.depth)
-    assert [(it.name, it.verdict, it.path and it.path.length) for it in full.properties] == [
-        (it.name, it.verdict, it.path and it.path.length) for it in canonical.properties
-    ]
+    assert said(full) == said(canonical)
     assert (full.to_dict()["symmetry"], canonical.to_dict()["symmetry"]) == ("", "replicas")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(42), 7))
 def test_random_machines_that_are_shown_symmetric_are_and_searches_agree(seed: int, tmp_path: Path) -> None:
     found = symmetric.look_at(*load(symmetric.text_of(seed), tmp_path), 2 + seed % 2, native=True)
     assert found == "" or found.startswith("refused: ")
@@ -73,8 +72,6 @@ def test_a_violation_found_with_symmetry_is_a_history_of_the_machine_itself(engi
     asked: dict[str, Any] = {"replicas": 2, "only": ["weak-isr"], "engine": engine, "stop_on_violation": True}
     full, found = (api.check(machine, properties, **asked, symmetry=on) for on in (False, True))
     path = found.violated[0].path
-    assert path is not None
-    assert full.violated[0].path is not None
     assert (path.length, full.violated[0].path.length) == (12, 12)
     exact = Interpreter(machine, machine.set_constants({"replicas": 2}))
     assert path.start in exact.initial_states()
@@ -82,8 +79,6 @@ def test_a_violation_found_with_symmetry_is_a_history_of_the_machine_itself(engi
         assert exact.apply(before, step).after == after
     assert not exact.holds(next(item for item in properties if item.name == "weak-isr"), path.states[-1])
 
-
-# -- every order of Kafka's replica list
 
 ANY = load_protocol(DOCS / "examples" / "any_leader.py")
 EXACT = PROTOCOLS["replication"].machine
@@ -108,16 +103,13 @@ def test_a_row_of_the_catalogue_has_the_same_verdicts_and_lengths_with_symmetry(
         if run.protocol == "replication" and "are distinguished" in str(error):
             pytest.skip(f"symmetry is refused: {error}")
         raise
-    assert [(it.name, it.verdict, it.path and it.path.length) for it in full.properties] == [
-        (it.name, it.verdict, it.path and it.path.length) for it in other.properties
-    ]
+    assert said(full) == said(other)
     assert other.distinct <= full.distinct
 
 
 def forgetting(plain: Interpreter, key: Key) -> Key:
     """Return a state without what the machine cannot observe."""
     state = plain.schema.restore(key)
-    assert plain.normalize is not None
     plain.normalize(state, plain.constants)
     return plain.schema.key(state)
 
@@ -143,25 +135,17 @@ def test_with_any_leader_brokers_are_alike_and_every_step_of_the_exact_machine_i
 @pytest.mark.parametrize(
     ("brokers", "full", "canonical"), few([(3, 3_654, 1_817), (4, 40_555, 7_632)], 2, several=True)
 )
-def test_a_search_for_any_leader_with_symmetry_has_the_verdicts_of_the_full_one(
-    brokers: int, full: int, canonical: int
-) -> None:
+def test_a_search_for_any_leader_has_the_same_verdicts_with_symmetry(brokers: int, full: int, canonical: int) -> None:
     asked: dict[str, Any] = {"brokers": brokers, "crashes": 0, "shrinks": 0}
     one, other = (api.check(ANY.machine, ANY.properties, **asked, symmetry=on) for on in (False, True))
     assert (one.distinct, other.distinct) == (full, canonical)
-    assert one.distinct >= (1.6 if brokers == 3 else 4) * other.distinct
-    assert [(it.name, it.verdict, it.path and it.path.length) for it in one.properties] == [
-        (it.name, it.verdict, it.path and it.path.length) for it in other.properties
-    ]
+    assert said(one) == said(other)
 
 
 @pytest.mark.long
 def test_the_order_of_the_replica_list_is_refused_with_its_line() -> None:
     with pytest.raises(ModelError, match="found = broker"):
         api.check("replication", symmetry=True)
-
-
-# -- refused
 
 
 def model(action: str = "s.k = 0", condition: str = "s.k < 3", normal: str = "s.k = 0", who: str = "NONE") -> str:
@@ -178,7 +162,6 @@ def things(text: str) -> str:
 
 
 def shown(text: str, folder: Path) -> str:
-    """Return the line that is refused, or an empty text."""
     machine, properties = load(text, folder)
     try:
         generate(machine, machine.set_constants({}), properties, normalize=True, symmetry=True)
@@ -192,17 +175,14 @@ def shown(text: str, folder: Path) -> str:
 
 @pytest.mark.parametrize("text", [*symmetric.CONDITIONS, *symmetric.EFFECTS])
 def test_what_keeps_things_alike_is_accepted(text: str, tmp_path: Path) -> None:
-    at = {"action": f"require({things(text)})"} if text in symmetric.CONDITIONS else {"action": things(text)}
-    assert shown(model(**at), tmp_path) == ""
+    action = f"require({things(text)})" if text in symmetric.CONDITIONS else things(text)
+    assert shown(model(action), tmp_path) == ""
 
 
 @pytest.mark.parametrize("text", [*symmetric.DOUBTFUL, *symmetric.DARING])
 def test_what_distinguishes_things_is_refused_with_its_line(text: str, tmp_path: Path) -> None:
-    at = {"action": f"require({things(text)})"} if text in symmetric.DOUBTFUL else {"action": things(text)}
-    lines = {line.strip() for line in model(**at).splitlines()}
-    found = shown(model(**at), tmp_path)
-    assert found in lines
-    assert found in {line.strip() for line in at["action"].splitlines()}
+    action = f"require({things(text)})" if text in symmetric.DOUBTFUL else things(text)
+    assert shown(model(action), tmp_path) in {line.strip() for line in action.splitlines()}
 
 
 PREFERS_THE_LOWEST = """for i in range(c.n):
@@ -213,17 +193,16 @@ SORTS = """for i in range(c.n - 1):
                 s.part[i].x = s.part[i + 1].x"""
 
 
-@pytest.mark.parametrize(
-    ("planted", "line"),
-    [
-        ({"action": PREFERS_THE_LOWEST}, "s.who = i"),
-        ({"condition": "s.part[0].x < 2"}, "return s.part[0].x < 2"),
-        ({"normal": SORTS}, "if s.part[i].x > s.part[i + 1].x:"),
-    ],
-    ids=["an action that prefers the lowest", "a property of thing 0", "a normalize that sorts"],
-)
+PLANTED = {
+    "an action that prefers the lowest": ({"action": PREFERS_THE_LOWEST}, "s.who = i"),
+    "a property of thing 0": ({"condition": "s.part[0].x < 2"}, "return s.part[0].x < 2"),
+    "a normalize that sorts": ({"normal": SORTS}, "if s.part[i].x > s.part[i + 1].x:"),
+}
+
+
+@pytest.mark.parametrize(("planted", "line"), PLANTED.values(), ids=PLANTED)
 def test_a_planted_asymmetry_is_refused_with_its_line(planted: dict[str, str], line: str, tmp_path: Path) -> None:
-    assert shown(model(**planted), tmp_path) in (line, "if s.part[i].x > 0 and s.who == NONE:")
+    assert shown(model(**planted), tmp_path) == line
 
 
 MARKS = """@action(a=Thing, b=Thing)
@@ -236,13 +215,11 @@ def mark(s: State, c: C, a: int, b: int) -> None:
 
 
 UNSEEN = ("s.k = min(A, 3)", "for m in s.box:\n        s.who = m.to", "r = s.part[A].row\n    q =")
-"""What the cross-check misses: all steps together lead to the same states; a bag that seldom has two messages; and what
-is alike, although the proof cannot tell.
-"""
+"""What the cross-check misses: the steps lead to the same states, a bag seldom has two messages, things are alike."""
 
 
 @pytest.mark.parametrize("text", few(symmetric.DARING, 8))
-def test_the_cross_check_notices_what_the_proof_would_miss(
+def test_the_cross_check_notices_what_the_proof_misses(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(interchange, "require_interchangeable", lambda *_: None)
@@ -265,10 +242,7 @@ def test_initial_states_may_single_out_a_thing_and_the_answer_says_so(tmp_path: 
 
 @pytest.mark.parametrize(
     ("asked", "why"),
-    [
-        ({"what": "kip279"}, "declares no interchangeable values"),
-        ({"what": "kip320", "engine": "spark"}, "not with spark"),
-    ],
+    [({"what": "kip279"}, "declares no interchangeable"), ({"what": "kip320", "engine": "spark"}, "not with spark")],
 )
 def test_what_symmetry_is_not_for_is_refused(asked: dict[str, Any], why: str) -> None:
     with pytest.raises(UsageError, match=why):
@@ -288,17 +262,11 @@ def test_a_promise_is_refused_and_so_are_too_many_things(tmp_path: Path) -> None
         replace(machine, interchangeable=int)
 
 
-# -- caught
-
-
 def test_a_planted_wrong_canonical_form_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Canonical, "_at_most", lambda *_: flag(value=False))
     machine = replace(KIP320.machine)  # compiled anew
     with pytest.raises((CrossCheckError, MismatchError)):
         api.check(machine, KIP320.properties, **SMALL, symmetry=True, cross_check=1000)
-
-
-# -- with other options
 
 
 def test_fingerprints_checkpoints_and_spilled_searches_have_the_same_canonical_states(tmp_path: Path) -> None:
@@ -311,8 +279,8 @@ def test_fingerprints_checkpoints_and_spilled_searches_have_the_same_canonical_s
     with pytest.raises(UsageError, match="was written with `symmetry=True`, but this search runs without"):
         api.check("kip320", **{**asked, "symmetry": False}, checkpoint=tmp_path / "kept", resume=True)
     resumed = api.check("kip320", **asked, checkpoint=tmp_path / "kept", resume=True)
-    assert {item.distinct for item in (whole, compact, spilled, resumed)} == {whole.distinct}
-    assert {item.levels for item in (whole, compact, spilled, resumed)} == {whole.levels}
+    kept = {(item.distinct, item.levels) for item in (whole, compact, spilled, resumed)}
+    assert kept == {(whole.distinct, whole.levels)}
 
 
 def test_an_error_names_the_things_of_its_own_history(tmp_path: Path) -> None:

@@ -19,9 +19,6 @@ def test_a_protocol_means_the_same_in_its_first_states(name: str) -> None:
     assert (found.states, found.errors, found.numbers) == (15, [], 0)
 
 
-# -- passes
-
-
 def function(program: Program, name: str) -> Function:
     return next(item for item in program.functions if item.name == name)
 

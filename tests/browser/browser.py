@@ -3,7 +3,7 @@
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,18 @@ class Tab:
         return [url for url in self.asked if not url.startswith((address, "data:", "blob:"))]
 
 
+def stands_out(page: Any, selectors: Iterable[str], behind: str) -> None:
+    """Assert that text contrasts with what is behind it; `behind` shows if nothing else has a colour."""
+    for selector in selectors:
+        ratio = page.locator(selector).first.evaluate(CONTRAST, behind)
+        assert ratio >= 4.5, (selector, ratio)
+
+
+def width_of(page: Any) -> int:
+    found: int = page.evaluate("document.documentElement.scrollWidth")
+    return found
+
+
 CONTRAST = """(item, page) => {
   const numbers = text => text.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
@@ -69,4 +81,3 @@ CONTRAST = """(item, page) => {
   const [a, b] = [light(numbers(getComputedStyle(item).color)), light(found)].sort((x, y) => y - x);
   return (a + .05) / (b + .05);
 }"""
-"""The contrast of an element to what is behind it; `page` is where that shows if nothing else has a colour."""

@@ -81,9 +81,7 @@ def test_the_schema_of_sarif_accepts_every_kind_of_result(args: list[str], tmp_p
     assert errors(file) == []
 
 
-def test_the_schema_of_sarif_accepts_a_catalogue_that_ended_early(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_schema_of_sarif_accepts_a_catalogue_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(monkeypatch, "kip101 2/2/2/2", "kip320 2/2/2/2", distinct=1)
     assert [run.profile for run in catalogue.runs()] == [Profile.QUICK] * 2
     file = tmp_path / "x.sarif"

@@ -13,7 +13,7 @@ from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
 
-from tests.browser.browser import CONTRAST, MARKS, Tab, browser  # noqa: F401 (a fixture)
+from tests.browser.browser import MARKS, Tab, browser, stands_out, width_of  # noqa: F401 (a fixture)
 
 pytestmark = MARKS
 
@@ -29,17 +29,17 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 class Opened(Tab):
-    """The page of a trace."""
-
     def __init__(self, browser: Any, file: Path, mark: str = "", **options: Any) -> None:
         super().__init__(browser, f"{file.as_uri()}{mark}", **options)
 
     def shown(self) -> list[str]:
-        """Return the headings of the scenes that can be seen."""
         return [" ".join(item.inner_text().split()) for item in self.page.locator(".scene:visible h2").all()]
 
+    def text(self, selector: str) -> str:
+        return " ".join(self.page.locator(f".scene:visible {selector}").inner_text().split())
+
     def card(self, party: str) -> str:
-        return " ".join(self.page.locator(f".scene:visible .card[data-party='{party}']").inner_text().split())
+        return self.text(f".card[data-party='{party}']")
 
 
 def test_the_page_asks_only_for_itself_and_reports_no_error(browser: Any, pages: dict[str, Path]) -> None:
@@ -71,9 +71,7 @@ def test_arrow_keys_go_through_all_steps_and_stop_at_the_ends(browser: Any, page
     assert opened.shown() == ["10 controller-elect-leader leader=0"]
 
 
-def test_the_last_step_shows_the_records_that_were_dropped_and_who_violates(
-    browser: Any, pages: dict[str, Path]
-) -> None:
+def test_the_last_step_shows_the_dropped_records_and_who_violates(browser: Any, pages: dict[str, Path]) -> None:
     opened = Opened(browser, pages["kip101-weak-isr"], "#step-11")
     dropped = opened.page.locator(".scene:visible .card[data-party='broker 1'] .entry.dropped")
     assert dropped.count() == 2
@@ -81,15 +79,11 @@ def test_the_last_step_shows_the_records_that_were_dropped_and_who_violates(
     kept = opened.page.locator(".scene:visible .card[data-party='broker 0'] .entry")
     assert [item.inner_text().split() for item in kept.all()] == [["0", "0", "epoch", "0"]]
     assert "leader epoch 1 → 2" in opened.card("broker 1")
-    assert (
-        opened.page.locator(".scene:visible .verdict").inner_text()
-        == "weak-isr is violated for leader=0, member=1, offset=0"
-    )
+    verdict = opened.page.locator(".scene:visible .verdict").inner_text()
+    assert verdict == "weak-isr is violated for leader=0, member=1, offset=0"
 
 
-def test_clicking_a_step_of_the_diagram_shows_it_and_dims_what_comes_later(
-    browser: Any, pages: dict[str, Path]
-) -> None:
+def test_clicking_a_step_of_the_diagram_shows_it_and_dims_later_ones(browser: Any, pages: dict[str, Path]) -> None:
     opened = Opened(browser, pages["replication-b09-kip-903"])
     opened.page.locator("svg .row[data-step='1'] text").first.click()
     assert opened.shown() == ["1 leader-handles-fetch leader=0 follower=1"]
@@ -97,22 +91,18 @@ def test_clicking_a_step_of_the_diagram_shows_it_and_dims_what_comes_later(
     assert "{} → {0,1}" in opened.card("broker 0")
     assert opened.page.locator("svg .row.future").count() == 6
     assert opened.page.locator("svg .row.current").get_attribute("data-step") == "1"
-    messages = " ".join(opened.page.locator(".scene:visible .messages").inner_text().split())
-    assert "SENT AlterPartition 1 {status=sent," in messages
+    assert "SENT AlterPartition 1 {status=sent," in opened.text(".messages")
     opened.page.locator("#next").click()
     assert opened.shown() == ["2 broker-crashes broker=1 kept=0"]
-    assert "IN FLIGHT AlterPartition 1" in opened.page.locator(".scene:visible .messages").inner_text()
+    assert "IN FLIGHT AlterPartition 1" in opened.text(".messages")
     opened.page.locator("#last").click()
     assert opened.shown() == ["7 controller-applies-alter-partition m=AlterPartition 1"]
-    messages = " ".join(opened.page.locator(".scene:visible .messages").inner_text().split())
-    assert messages.startswith("RECEIVED AlterPartition 1 {status=sent,leader=0,")
+    assert opened.text(".messages").startswith("RECEIVED AlterPartition 1 {status=sent,leader=0,")
     opened.page.locator("#first").click()
     assert opened.shown() == ["initial"]
 
 
-def test_the_delayed_request_is_an_arrow_from_the_leader_to_the_controller(
-    browser: Any, pages: dict[str, Path]
-) -> None:
+def test_the_delayed_request_is_an_arrow_from_leader_to_controller(browser: Any, pages: dict[str, Path]) -> None:
     opened = Opened(browser, pages["replication-b09-kip-903"])
 
     def middle(selector: str) -> tuple[float, float]:
@@ -145,20 +135,9 @@ def test_without_a_script_every_step_is_shown(browser: Any, pages: dict[str, Pat
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_in_light_and_dark(scheme: str, browser: Any, pages: dict[str, Path]) -> None:
     opened = Opened(browser, pages["kip101-weak-isr"], "#step-11", color_scheme=scheme)
-    for selector in (
-        "h1",
-        ".scene:visible p .quiet",
-        ".scene:visible .verdict",
-        ".scene:visible .card dt",
-        ".scene:visible .new",
-        ".scene:visible .old",
-        ".scene:visible .entry.same .record",
-        ".scene:visible .entry.same .offset",
-        ".scene:visible .entry.dropped .record",
-        "#where",
-    ):
-        ratio = opened.page.locator(selector).first.evaluate(CONTRAST, "body")
-        assert ratio >= 4.5, (selector, ratio)
+    texts = ("p .quiet", ".verdict", ".card dt", ".new", ".old")
+    entries = (".entry.same .record", ".entry.same .offset", ".entry.dropped .record")
+    stands_out(opened.page, ("h1", "#where", *(f".scene:visible {text}" for text in (*texts, *entries))), "body")
     light = opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(251, 250, 247)"
     assert light is (scheme == "light")
 
@@ -166,8 +145,7 @@ def test_text_stands_out_in_light_and_dark(scheme: str, browser: Any, pages: dic
 @pytest.mark.parametrize("width", [1400, 800, 400])
 def test_the_page_fits_its_window(width: int, browser: Any, pages: dict[str, Path]) -> None:
     for file in pages.values():
-        opened = Opened(browser, file, "#step-7", viewport={"width": width, "height": 900})
-        assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert width_of(Opened(browser, file, "#step-7", viewport={"width": width, "height": 900}).page) <= width
 
 
 def test_from_any_step_something_else_is_tried_inside_the_file(browser: Any, tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from fencepost.api.topics.advice_words import headline
@@ -27,8 +29,7 @@ from fencepost.invariants.catalogue import entries, runs
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.site.places import of_action, of_entry, of_guard, of_property, of_run, of_trace, rendered
 
-from tests.browser.browser import MARKS, Tab, browser, served  # noqa: F401 (a fixture)
-from tests.helpers.links import Page, broken, from_elsewhere
+from tests.browser.browser import MARKS, Tab, browser, served, width_of  # noqa: F401 (a fixture)
 from tests.helpers.places import ROOT
 
 pytest.importorskip("material", reason="pip install 'fencepost[site]'")
@@ -39,16 +40,63 @@ WIDTHS, SCHEMES = (390, 820, 1440), ("light", "dark")
 SCRIPTED = ("explore/index.html", "settings.html")
 """Pages on which what follows `#` is read by a script."""
 PAGES = (
-    *("index.html", "settings.html", "kafka/losing-data.html", "protocols/replication.html", "runs/replication.html",
-        "traces.html"),
-    *("guarantees/kip-903.html", "kafka/findings.html", "checks/replication.html",
-        "traces/replication-b09-kip-903.html"),
+    "index.html", "settings.html", "kafka/losing-data.html", "protocols/replication.html", "runs/replication.html",
+    "traces.html", "guarantees/kip-903.html", "kafka/findings.html", "checks/replication.html",
+    "traces/replication-b09-kip-903.html",
 )  # fmt: skip
+
+
+ADDRESSES = {"href", "src", "data", "poster", "action"}
+
+
+class Page(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.anchors: set[str] = set()
+        self.links: set[str] = set()
+        self.loaded: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if value is None:
+                continue
+            if name == "id" or (tag == "a" and name == "name"):
+                self.anchors.add(value)
+            elif name in ADDRESSES:
+                self.links.add(value)
+                if tag not in ("a", "form"):
+                    self.loaded.add(value)
+
+
+def broken(folder: Path, *, scripted: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield every broken link with its page; anchors on `scripted` pages are not checked."""
+    pages = {file: Page(file.read_text("utf-8")) for file in sorted(folder.rglob("*.html"))}
+    for file, page in pages.items():
+        for link in sorted(page.links):
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            to = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            to = to / "index.html" if to.is_dir() else to
+            place = to.relative_to(folder.resolve()).as_posix() if to.is_relative_to(folder.resolve()) else ""
+            anchor = unquote(parts.fragment)
+            if not to.is_file() or not place:
+                yield f"{file.relative_to(folder)}: {link}"
+            elif anchor and to in pages and place not in scripted and anchor not in pages[to].anchors:
+                yield f"{file.relative_to(folder)}: {link} (no such anchor)"
+
+
+def from_elsewhere(folder: Path) -> Iterator[str]:
+    """Yield every foreign address that a page would load by itself."""
+    for file in sorted(folder.rglob("*.html")):
+        for link in sorted(Page(file.read_text("utf-8")).loaded):
+            if urlsplit(link).netloc:
+                yield f"{file.relative_to(folder)}: {link}"
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built once."""
     if ready := os.environ.get("FENCEPOST_SITE"):
         return Path(ready)
     from fencepost.site.build import build_site
@@ -74,9 +122,8 @@ def test_every_link_leads_somewhere(site: Path) -> None:
 def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
     assert list(from_elsewhere(site)) == []
     styles = [file.read_text("utf-8") for file in site.rglob("*.css")]
-    assert [
-        found for text in styles for found in re.findall(r"url\(['\"]?(?:https?:)?//[^)]*|@import[^;]*//[^;]*", text)
-    ] == []
+    foreign = re.compile(r"url\(['\"]?(?:https?:)?//[^)]*|@import[^;]*//[^;]*")
+    assert [found for text in styles for found in foreign.findall(text)] == []
 
 
 def test_everything_has_its_place(texts: dict[str, str]) -> None:
@@ -85,12 +132,8 @@ def test_everything_has_its_place(texts: dict[str, str]) -> None:
         places += [of_action(name, item.label) for item in found.machine.actions]
         places += [of_guard(name, item.name) for item in guards(found.machine)]
         places += [of_property(name, item.name) for item in found.every_property]
-    anchors = {page: Page(text).anchors for page, text in texts.items()}
-    missing = []
-    for place in places:
-        page, _, anchor = rendered(place, "index.md").partition("#")
-        missing += [] if anchor in anchors.get(page, ()) else [place]
-    assert missing == []
+    there = {f"{page}#{anchor}" for page, text in texts.items() for anchor in Page(text).anchors}
+    assert [place for place in places if rendered(place, "index.md") not in there] == []
 
 
 def test_every_trace_has_a_page_of_its_length_that_opens_in_the_explorer(texts: dict[str, str]) -> None:
@@ -112,10 +155,8 @@ def test_every_link_into_the_explorer_opens_and_a_history_ends_in_a_violation(te
     wrong = {}
     for link in histories:
         found = json.loads(Session().answer(json.dumps({"ask": "open", "link": f"#{link}"})))
-        ends = [
-            item["name"] for item in found.get("views", [{}])[-1].get("properties", ()) if item["status"] == VIOLATED
-        ]
-        if found.get("error") or found["stopped"] or not ends:
+        last = found.get("views", [{}])[-1].get("properties", ())
+        if found.get("error") or found["stopped"] or VIOLATED not in {item["status"] for item in last}:
             wrong[link] = found.get("error") or found["stopped"] or "nothing is violated in the end"
     for link in links - traces - told - histories:
         assert set_up(read_link(f"#{link}")).protocol.name in PROTOCOLS
@@ -142,8 +183,7 @@ def test_pages_fit_complain_of_nothing_and_ask_for_nothing_elsewhere(
         opened.page.goto(address + page)
         opened.page.wait_for_load_state("networkidle")
         opened.page.screenshot(path=shots / f"{page.replace('/', '-').removesuffix('.html')}-{width}-{scheme}.png")
-        wide = opened.page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= width, (page, wide)
+        assert width_of(opened.page) <= width, page
     assert opened.said + opened.elsewhere(address) == []
     opened.context.close()
 

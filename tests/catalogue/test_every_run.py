@@ -12,20 +12,18 @@ from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import Evidence, Profile, Run, entries, evidence, runs, runs_of, values_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 
-from tests.catalogue.archive import difference
 from tests.helpers.parameters import few
 
 LARGE = 200_000
 """Number of states above which a search is long."""
-QUICK = [
-    pytest.param(
-        run,
-        id=run.name,
-        marks=[pytest.mark.xdist_group(run.protocol), *([pytest.mark.long] if run.distinct > LARGE else [])],
-    )
-    for run in runs()
-    if run.profile is Profile.QUICK
-]
+ALL_QUICK = [run for run in runs() if run.profile is Profile.QUICK]
+
+
+def marks(run: Run) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.xdist_group(run.protocol), *[pytest.mark.long] * (run.distinct > LARGE)]
+
+
+QUICK = [pytest.param(run, id=run.name, marks=marks(run)) for run in ALL_QUICK]
 ARCHIVED = [pytest.param(run, id=run.name) for run in runs() if run.trace]
 
 
@@ -45,8 +43,9 @@ def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> No
         assert name not in run.unreached
 
 
-def test_every_figure_is_pinned() -> None:
+def test_every_figure_is_pinned_and_runs_have_different_names() -> None:
     assert [run.name for run in runs() if not (run.distinct and run.depth)] == []
+    assert len({run.name for run in runs()}) == len(runs())
 
 
 def test_every_archived_trace_belongs_to_a_run() -> None:
@@ -56,10 +55,9 @@ def test_every_archived_trace_belongs_to_a_run() -> None:
 
 
 UNBROKEN = {
-    "replication": {"drops-until-settled"},
-    "quorum": {"commit-is-visible-in-time"},
+    "replication": {"drops-until-settled"}, "quorum": {"commit-is-visible-in-time"},
     "follower-reads": {"waits-until-known"},
-}
+}  # fmt: skip
 """Bounds of costs that no switch can exceed."""
 ONLY_BROKEN = {"follower-reads": {"truncation-is-found"}, "unclean-recovery": {"recovery-keeps-everything"}}
 """Witnesses that are reached in no run in which all properties hold."""
@@ -91,11 +89,9 @@ def test_what_is_broken_has_a_run_that_fails_and_one_that_holds(item: Evidence) 
 
 
 WITHOUT_TWIN = {
-    ("B19", "leader-has-committed"),
-    ("B26", "joining-replica-has-committed"),
-    ("B36", "nobody-fails"),
+    ("B19", "leader-has-committed"), ("B26", "joining-replica-has-committed"), ("B36", "nobody-fails"),
     ("B50", "candidates-have-committed"),
-}
+}  # fmt: skip
 """Bugs, and properties that are violated in some of their runs although no other run decides them at the same
 constants."""
 
@@ -103,22 +99,22 @@ constants."""
 BUGS = [item for item in evidence().values() if entries()[item.entry].kind == "bug"]
 
 
+def difference(one: Run, other: Run) -> set[str]:
+    """Return the constants in which two runs of a protocol differ."""
+    machine = protocol(one.protocol).machine
+    left, right = (machine.set_constants(values_of(run)).shown for run in (one, other))
+    return {name for name in left if left[name] != right[name]}
+
+
 @pytest.mark.parametrize("item", BUGS, ids=lambda item: item.entry)
 def test_a_bug_fails_with_its_switch_and_not_without_it_at_the_same_constants(item: Evidence) -> None:
     for case in item.cases:
         most = 1 if case.run.protocol == "replication" and case.run.properties else 2
-        twins = [
-            other.run
-            for other in item.cases
-            if (other.expect, other.prop, other.run.protocol) == ("holds", case.prop, case.run.protocol)
-            and 1 <= len(difference(case.run, other.run)) <= most
-        ]
+        wanted = ("holds", case.prop, case.run.protocol)
+        held = [other.run for other in item.cases if (other.expect, other.prop, other.run.protocol) == wanted]
+        has_twin = any(1 <= len(difference(case.run, other)) <= most for other in held)
         fails = case.expect == "violated" and case.run.protocol not in LINEAGE
-        assert twins or not fails or (item.entry, case.prop) in WITHOUT_TWIN, case.run.name
-
-
-def test_runs_have_different_names() -> None:
-    assert len({run.name for run in runs()}) == len(runs())
+        assert has_twin or not fails or (item.entry, case.prop) in WITHOUT_TWIN, case.run.name
 
 
 TAKEN = {
@@ -142,10 +138,9 @@ TAKEN = {
 """Runs that together take every action. For other protocols, all small ones do."""
 SMALL = {"follower-reads": 30_000, "watermark-propagation": 30_000}
 DEAD = {
-    "controller-failover": {"broker-loads-metadata-anew"},
-    "hints-and-tokens": {"replica-follows"},
+    "controller-failover": {"broker-loads-metadata-anew"}, "hints-and-tokens": {"replica-follows"},
     "follower-reads": {"controller-elects-uncleanly"},
-}
+}  # fmt: skip
 """Actions that only larger runs take."""
 
 

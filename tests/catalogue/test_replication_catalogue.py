@@ -1,6 +1,6 @@
 """The runs of the replication protocol: verdicts, behaviours, and histories that searches must find again."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -70,42 +70,32 @@ def test_an_action_that_is_asked_for_has_a_witness_and_a_history_that_a_property
     assert action in {step.action.name for step in trace.steps}
 
 
-def changed(change: Callable[[Any], None]) -> tuple[Interpreter, Any]:
-    """Return the initial state of two brokers with a change made by hand."""
+def begun() -> tuple[Interpreter, Any]:
+    """Return the initial state of two brokers, to be changed by hand."""
     plain = Interpreter(MACHINE, MACHINE.set_constants({"brokers": 2}))
-    state = plain.schema.restore(plain.initial_states()[0])
-    change(state)
-    return plain, state
+    return plain, plain.schema.restore(plain.initial_states()[0])
 
 
 def test_two_leaders_in_one_epoch_are_seen() -> None:
-    def change(s: Any) -> None:
-        s.newest = 1
-        s.image[1] = s.image[0]
-        s.image[1].leader = 1
-        s.replica[1].applied = 1
-
-    plain, state = changed(change)
-    assert not properties.one_leader_per_epoch.function(state, plain.constants)
+    plain, s = begun()
+    s.newest = 1
+    s.image[1] = s.image[0]
+    s.image[1].leader = 1
+    s.replica[1].applied = 1
+    assert not properties.one_leader_per_epoch.function(s, plain.constants)
 
 
 def test_a_high_watermark_that_falls_is_seen() -> None:
-    def change(s: Any) -> None:
-        s.replica[0].high_watermark = 1
-
-    plain, before = changed(change)
-    _, after = changed(lambda _: None)
+    (plain, before), (_, after) = begun(), begun()
+    before.replica[0].high_watermark = 1
     assert not properties.leader_high_watermark_never_falls.function(before, after, plain.constants)
 
 
 def test_an_outdated_request_that_is_applied_is_seen() -> None:
-    def change(s: Any) -> None:
-        s.image[0].leader_epoch = 1
-        s.alter_partitions.add(leader=0, leader_epoch=0, isr=1)
-
-    plain, before = changed(change)
-    (request,) = before.alter_partitions
-    assert not properties.applied_requests_are_current.function(before, before, plain.constants, request)
+    plain, s = begun()
+    s.image[0].leader_epoch = 1
+    request = s.alter_partitions.add(leader=0, leader_epoch=0, isr=1)
+    assert not properties.applied_requests_are_current.function(s, s, plain.constants, request)
 
 
 SMALL = 60_000
@@ -129,15 +119,12 @@ def steps(title: str) -> set[tuple[Any, Any]]:
     (run,) = (run for run in LASTING if run.title == title)
     plain = Interpreter(MACHINE, MACHINE.set_constants({**values_of(run), "max_records": 1}))
     found: set[tuple[Any, Any]] = set()
-    ahead = list(plain.initial_states())
-    seen = set(ahead)
+    seen = ahead = set(plain.initial_states())
     while ahead:
-        state = ahead.pop()
-        for taken in plain.transitions(state):
-            found.add((state, taken.after))
-            if taken.after not in seen:
-                seen.add(taken.after)
-                ahead.append(taken.after)
+        taken = {(state, item.after) for state in ahead for item in plain.transitions(state)}
+        ahead = {after for _, after in taken} - seen
+        seen = seen | ahead
+        found |= taken
     return found
 
 
@@ -146,9 +133,8 @@ def test_data_replication_takes_the_same_steps_whatever_fetches_report() -> None
     """K1166-S4: brokers ignore the HighWatermark field; if leaders heeded it, steps would differ."""
     ignored = [steps(f"2 brokers, fetches report {reports}") for reports in ("absent", "own", "unknown")]
     assert ignored[0] == ignored[1] == ignored[2]
-    assert all(
-        steps(f"2 brokers, the field counts and is {reports}") != ignored[0] for reports in ("absent", "unknown")
-    )
+    for reports in ("absent", "unknown"):
+        assert steps(f"2 brokers, the field counts and is {reports}") != ignored[0]
 
 
 def test_every_property_of_whole_behaviours_is_evidence_of_something() -> None:
@@ -158,8 +144,6 @@ def test_every_property_of_whole_behaviours_is_evidence_of_something() -> None:
     assert asked == decided & behaviours
 
 
-"""These tests share one compiled machine, so one worker runs them."""
-
 KIP_903 = sized(
     "brokers=2 max_records=1 initial_isr=1 crashes=1 fences=1 shrinks=0 max_leader_epoch=2 fenced_before_registration=1"
 )
@@ -168,7 +152,6 @@ records."""
 
 
 def explore(constants: Mapping[str, int]) -> Result:
-    """Search a configuration to the end on the native engine."""
     result = search(MACHINE, MACHINE.set_constants(constants), PROPERTIES, Options(workers=1))
     assert result.complete
     return result
@@ -207,8 +190,7 @@ def test_a_broker_that_leads_nothing_may_shut_down_at_once_and_is_fenced() -> No
     stopped = Story("replication", brokers=2, crashes=0, clean_stops=1).do("broker-stops").state
     image = newest(stopped)
     assert (image.leader, image.isr, image.fenced, image.partition_epoch) == (0, 0b01, 0b10, 1)
-    assert stopped.replica[1].life == Life.STOPPED
-    assert stopped.budget.clean_stops == 0
+    assert (stopped.replica[1].life, stopped.budget.clean_stops) == (Life.STOPPED, 0)
 
 
 def test_the_shortest_trace_of_kip_903_is_in_the_order_of_the_kip() -> None:

@@ -46,15 +46,12 @@ def configurations() -> dict[str, Run]:
 
 def each() -> list[ParameterSet]:
     """Return the names of the configurations; the large ones are marked."""
-    marks = {
-        name: () if (run.distinct or 0) <= SHORT else (pytest.mark.long,) for name, run in configurations().items()
-    }
-    return [pytest.param(name, marks=mark) for name, mark in marks.items()]
+    is_long = {name: (run.distinct or 0) > SHORT for name, run in configurations().items()}
+    return [pytest.param(name, marks=[pytest.mark.long] * large) for name, large in is_long.items()]
 
 
 @cache
 def explored(name: str, *, normalize: bool) -> Result:
-    """Search a configuration to the end, with capacity for all messages."""
     constants = MACHINE.set_constants({**values_of(configurations()[name]), **ROOM})
     result = search(MACHINE, constants, PROPERTIES, Options(workers=1, normalize=normalize))
     assert result.complete
@@ -62,7 +59,6 @@ def explored(name: str, *, normalize: bool) -> Result:
 
 
 def judged(result: Result) -> dict[str, tuple[str, int]]:
-    """Return verdict and trace length of each property."""
     return {item.name: (str(item.verdict), item.path.length if item.path else 0) for item in result.properties}
 
 
@@ -83,11 +79,8 @@ def test_verdicts_and_lengths_are_the_same_without_normalizing(name: str) -> Non
 @pytest.mark.parametrize("name", few(each(), 8))
 def test_known_gap_a_longer_window_of_images_finds_some_traces_that_are_one_state_shorter(name: str) -> None:
     pinned = configurations()[name].violated
-    found = {
-        item.name: item.path.length
-        for item in explored(name, normalize=True).properties
-        if item.verdict == "violated" and item.path
-    }
+    violated = [item for item in explored(name, normalize=True).properties if item.verdict == "violated"]
+    found = {item.name: item.path.length for item in violated if item.path}
     assert set(found) == set(pinned)
     assert all(found[prop] in (length, length - 1) for prop, length in pinned.items())
 

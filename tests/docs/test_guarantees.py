@@ -1,6 +1,5 @@
 """`fencepost guarantees`: the catalogue as data, as tables and as pages."""
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -30,8 +29,7 @@ def guarantees(*args: str) -> Result:
 
 @pytest.fixture(scope="module")
 def data() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(guarantees("--json").stdout)
-    return found
+    return data_of(guarantees("--json"))
 
 
 def test_json_has_every_entry_once_under_its_kind_with_its_own_words(data: dict[str, Any]) -> None:
@@ -45,11 +43,8 @@ def test_json_has_every_entry_once_under_its_kind_with_its_own_words(data: dict[
 
 def test_json_of_a_guarantee_has_the_keys_of_the_contract(data: dict[str, Any]) -> None:
     found = next(item for item in data["guarantees"] if item["id"] == "LIN-1")
-    assert (found["kind"], found["status"], found["source"]) == (
-        "always",
-        "holds",
-        "hachikuji/kafka-specification, WeakIsr",
-    )
+    said = {"kind": "always", "status": "holds", "source": "hachikuji/kafka-specification, WeakIsr"}
+    assert said.items() <= found.items()
     assert {"sentence", "cases"} < found.keys()
     case = next(item for item in found["cases"] if item["expect"] == "violated")
     assert case == {
@@ -88,10 +83,8 @@ def test_the_pages_of_guarantees_show_all_evidence(made: dict[str, str]) -> None
     text = "".join(page for name, page in made.items() if name.startswith("guarantees/"))
     for name in evidence():
         assert f"### {name}\n" in text or f"**{name}**, *" in text
-    assert (
-        "- `weak-isr` on kip320-first-try: violated at *3/2/2/2*, shortest 12 states"
-        " ([trace](../../counterexamples/archive/kip320-first-try-weak-isr.trace))\n"
-    ) in text
+    trace = "../../counterexamples/archive/kip320-first-try-weak-isr.trace"
+    assert f"- `weak-isr` on kip320-first-try: violated at *3/2/2/2*, shortest 12 states ([trace]({trace}))\n" in text
     bounds = "below bounds that were reached: `log_size`, `max_records`, `max_leader_epoch`"
     assert f"- `weak-isr` on kip320: holds in 4 runs, up to 737,794 states, {bounds}\n" in text
 
@@ -104,10 +97,8 @@ def test_every_bug_is_on_one_page_with_what_brings_it_back(made: dict[str, str])
 def test_the_page_of_the_lineage_compares_it_with_tlc(made: dict[str, str]) -> None:
     table = made["guarantees/lineage.md"].split("## Compared with TLC")[1]
     assert table.count("\n| ") == sum(family_of(run.protocol) == "lineage" for run in runs()) + 2
-    assert (
-        "| kip279 | replicas=3 log_size=2 max_records=2 max_leader_epoch=1 | 60,106 | 22 | holds | violated, 12 |\n"
-        in table
-    )
+    sizes = "replicas=3 log_size=2 max_records=2 max_leader_epoch=1"
+    assert f"| kip279 | {sizes} | 60,106 | 22 | holds | violated, 12 |\n" in table
 
 
 def test_coverage_has_every_entry_under_its_heading_with_a_verdict_or_open(made: dict[str, str]) -> None:
@@ -131,17 +122,12 @@ def test_without_options_what_is_settled_is_shown_and_what_is_open_is_counted() 
     assert "`fencepost check` executes some of these" in page
 
 
-@pytest.mark.parametrize(
-    ("name", "entry"), [("KAFKA-15221", "B10"), ("kip-903", "KIP903-S1"), ("PR 20716", "HYP-17"), ("HYP-16", "HYP-16")]
-)
-def test_an_issue_or_a_proposal_finds_the_entries_that_name_it(name: str, entry: str) -> None:
-    assert entry in [item.id for item in f.guarantees(name)]
-
-
-@pytest.mark.parametrize("name", ["KAFKA-1522", "KAFKA-99999", "HYP-99"])
-def test_an_issue_that_no_entry_names_is_refused(name: str) -> None:
-    with pytest.raises(f.UsageError, match="there is no entry"):
-        f.guarantees(name)
+def test_an_issue_or_a_proposal_finds_the_entries_that_name_it_and_is_refused_if_none_does() -> None:
+    for name, entry in {"KAFKA-15221": "B10", "kip-903": "KIP903-S1", "PR 20716": "HYP-17", "HYP-16": "HYP-16"}.items():
+        assert entry in [item.id for item in f.guarantees(name)]
+    for name in ("KAFKA-1522", "KAFKA-99999", "HYP-99"):
+        with pytest.raises(f.UsageError, match="there is no entry"):
+            f.guarantees(name)
 
 
 def test_an_entry_is_shown_with_every_run_and_the_constants_that_are_not_as_usual() -> None:

@@ -19,35 +19,26 @@ ROOMS = MAILBOX.parent / "rooms.py"
 BY_NAME = set(words("constants weights lowered violated worst for most faults free cells unbounded cuts"))
 """Fields whose values are objects with a protocol's names as keys."""
 SECTIONS = {
-    "catalogue": ("api/answers/results", "api/calls/catalogue"),
-    "list": ("api/calls/listing",),
-    "guarantees": ("api/topics/evidence",),
-    "simulate": ("api/calls/simulate",),
-    "sweep": ("api/calls/sweep",),
-    "shrink": ("api/calls/shrink",),
-    "faults": ("api/calls/faults",),
-    "advise": ("api/topics/advising", "api/topics/applying", "cli/commands/advise"),
-    "ablate": ("api/answers/matrix",),
+    "catalogue": ("api/answers/results", "api/calls/catalogue"), "list": ("api/calls/listing",),
+    "guarantees": ("api/topics/evidence",), "simulate": ("api/calls/simulate",), "sweep": ("api/calls/sweep",),
+    "shrink": ("api/calls/shrink",), "faults": ("api/calls/faults",),
+    "advise": ("api/topics/advising", "api/topics/applying", "cli/commands/advise"), "ablate": ("api/answers/matrix",),
     "vacuity": ("api/calls/vacuity",),
     "conform": ("kafka/conform/histories", "kafka/conform/guards", "kafka/conform/changes", "kafka/clients/report"),
-    "fuzz": ("api/calls/fuzz",),
-    "reproduce": ("kafka/clusters/reproduce", "cli/commands/reproduce"),
-    "audit": ("kafka/audit/report", "api/calls/audit"),
-    "compare": ("kafka/conform/builds",),
+    "fuzz": ("api/calls/fuzz",), "reproduce": ("kafka/clusters/reproduce", "cli/commands/reproduce"),
+    "audit": ("kafka/audit/report", "api/calls/audit"), "compare": ("kafka/conform/builds",),
     "prove": ("api/answers/proof_report",),
-}
+}  # fmt: skip
 """The sections of the page, and the modules that make their objects."""
 
 
 def section(title: str) -> str:
-    """Return a section of the page, with the sections it refers to and the common text."""
     parts = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
     more = {"catalogue": ("check",), "simulate": ("check", "shrink"), "advise": ("faults",)}.get(title, ())
     return PAGE.partition("\n## ")[0] + "".join(parts[item] for item in (title, *more))
 
 
 def named(title: str) -> set[str]:
-    """Return every word in code in a section."""
     return {word for text in re.findall(r"`([^`]+)`", section(title)) for word in re.findall(r"[a-z_-]+", text)}
 
 

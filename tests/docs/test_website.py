@@ -100,13 +100,11 @@ def answers(chosen: str) -> dict[str, str]:
 
 @settings_page
 def test_without_a_script_the_page_of_settings_has_every_measured_cell(chosen: str) -> None:
-    for replicas in (2, 3):
-        for point in cells(replicas):
-            setting = [
-                value if name == "min_isr" else "on" if value else "off" for name, value in point["setting"].items()
-            ]
-            row = "</td><td>".join(map(str, (replicas, *setting, outcome(point))))
-            assert f"<tr><td>{row}</td></tr>" in chosen
+    for replicas, point in ((count, point) for count in (2, 3) for point in cells(count)):
+        named = point["setting"].items()
+        setting = [value if name == "min_isr" else "on" if value else "off" for name, value in named]
+        row = "</td><td>".join(map(str, (replicas, *setting, outcome(point))))
+        assert f"<tr><td>{row}</td></tr>" in chosen
 
 
 @settings_page
@@ -122,16 +120,12 @@ def test_a_release_before_elr_has_no_answer_with_elr_and_never_hears_of_it(answe
 def test_the_page_and_the_command_give_the_same_answer(answers: dict[str, str]) -> None:
     for key, text in answers.items():
         replicas, min_isr, acks, elr, unclean, kafka = key.split()
-        data = advise(
-            int(replicas), int(min_isr), kafka=kafka, acks=acks, elr=elr == "on", unclean_election=unclean == "on"
-        ).to_dict()
+        given = {"kafka": kafka, "acks": acks, "elr": elr == "on", "unclean_election": unclean == "on"}
+        data = advise(int(replicas), int(min_isr), **given).to_dict()
         shown_cells = [cell for item in data["operations"] for cell in row_of(item)]
         lines = [
-            headline(data),
-            *shown_cells,
-            released_of(data),
-            *(": ".join(change_of(item)) for item in data["changes"]),
-        ]
+            headline(data), *shown_cells, released_of(data), *(": ".join(change_of(item)) for item in data["changes"]),
+        ]  # fmt: skip
         shown = html.unescape(re.sub(r"<[^>]*>", "", text))
         assert [line for line in lines if line not in shown] == [], key
         assert text.count("<li><code>") == len(data["changes"]), key
@@ -228,9 +222,8 @@ def test_no_text_of_a_link_is_a_file_and_the_menu_names_pages_that_are_there() -
     texts = {place: text for place, text in links.pages(DOCS, built()).items() if not place.startswith("source/")}
     assert {place: found for place, text in texts.items() if (found := re.findall(r"\[[\w/-]+\.md\]\(", text))} == {}
     wanted = {name for group in GROUPS.values() for name in group} - {"settings.md", "traces.md", "runs/"}
-    assert [name for name in sorted(wanted) if not any(place.startswith(name) for place in texts)] == [
-        name for name in sorted(wanted) if name.startswith("protocols/")
-    ]
+    missing = {name for name in wanted if not any(place.startswith(name) for place in texts)}
+    assert missing == {name for name in wanted if name.startswith("protocols/")}
 
 
 def test_what_the_site_lacks_is_named_and_a_folder_with_other_files_is_not_emptied(

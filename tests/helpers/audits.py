@@ -40,11 +40,8 @@ def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tu
     known = [
         (ends[row["file"]] - 1 if row["file"] in ends else row["offset"], row["file"] in ends, row) for row in rows
     ]
-    events = [
-        LogRecord(offset, old, row["time"], row["type"], row["fields"])
-        for offset, old, row in known
-        if row["type"] in TYPES
-    ]
+    of_types = [(offset, old, row) for offset, old, row in known if row["type"] in TYPES]
+    events = [LogRecord(offset, old, row["time"], row["type"], row["fields"]) for offset, old, row in of_types]
     last = max(known, key=lambda item: item[0])
     around = gather_context(events, gaps=reading.coverage.gaps, end=last[0], until=last[2]["time"], min_isr=1)
     changes = []

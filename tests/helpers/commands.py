@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -25,7 +26,6 @@ def fencepost(*args: str) -> Result:
 
 
 def refused(*args: str) -> str:
-    """Run a command that must be refused, and return its message."""
     found = fencepost(*args)
     assert found.exit_code == 2, found.output
     assert "Traceback" not in found.stderr
@@ -38,7 +38,6 @@ def data_of(result: Result) -> dict[str, Any]:
 
 
 def fixed(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a result that is the same in every run."""
     return {name: value for name, value in data.items() if name not in VARIABLE}
 
 
@@ -55,6 +54,13 @@ def start(*args: str, stdout: int = subprocess.PIPE, **environment: str) -> subp
     finally:
         for number in deaf:
             signal.signal(number, signal.SIG_IGN)
+
+
+def program(file: Path, text: str) -> None:
+    """Write a script of the shell in place of another program."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"#!/bin/sh\n{text}\n")
+    file.chmod(0o755)
 
 
 def wait_for_work(process: subprocess.Popen[str], seconds: float = 2.5) -> None:

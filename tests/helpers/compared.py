@@ -80,7 +80,6 @@ class Comparison:
         return [after for _, _, after in expected.steps]
 
     def expected(self, key: Key) -> Seen:
-        """Return the answers of the plain semantics about a state."""
         found = Seen([], {})
         try:
             for item in self.machine.actions:
@@ -96,7 +95,6 @@ class Comparison:
         return found
 
     def judge(self, key: Key, expected: Seen) -> None:
-        """Compare the verdicts of properties on the state and on the steps from it."""
         for prop in self.properties:
             if not prop.over_steps:
                 self.agree(lambda prop=prop: self.plain.holds(prop, key), lambda prop=prop: self.typed.holds(prop, key))
@@ -109,7 +107,6 @@ class Comparison:
                 )
 
     def behave(self, key: Key) -> None:
-        """Compare the predicates of properties of behaviours on a state."""
         for prop in self.behaviours:
             made = self.typed.program.behaviours[prop.name]
             for args in self.plain.arguments(prop):
@@ -137,7 +134,6 @@ def told(error: object) -> str:
 
 
 def attempt(question: Callable[[], Any]) -> tuple[Any, str]:
-    """Return an answer, or the message of an error."""
     try:
         return question(), ""
     except NumberError:

@@ -59,7 +59,6 @@ class Engines:
         self._encoded: dict[Key, bytes] = {}
 
     def native(self, key: Key, *, judge: bool = True) -> Seen:
-        """Return the answers of compiled code about a state."""
         source, module = self.kernels.source, self.kernels.module
         checks, c = self._checks.copy(), self._constants
         row = np.frombuffer(self.row(key), self.layout.dtype).copy()
@@ -89,7 +88,6 @@ class Engines:
         )  # fmt: skip
 
     def ask_plain(self, key: Key, *, judge: bool = True) -> tuple[Seen, list[Key]]:
-        """Return the answers of the definition about a state, and its successors."""
         transitions: list[Transition] = []
         fired: Counter[str] = Counter()
         refused: Counter[tuple[str, int]] = Counter()

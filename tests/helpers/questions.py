@@ -10,13 +10,10 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, Property
 from fencepost.model.language.interpreter import Interpreter, Path
 
-from tests.machines import LINEAGE, finite_replicated_log, grid, id_sequence, mailbox
+from tests.machines import LINEAGE, grid, id_sequence, mailbox
 
 MACHINES: dict[str, tuple[Machine, tuple[Property, ...]]] = {
-    **{
-        item.MACHINE.name: (item.MACHINE, item.PROPERTIES)
-        for item in (id_sequence, finite_replicated_log, mailbox, grid)
-    },
+    **{item.MACHINE.name: (item.MACHINE, item.PROPERTIES) for item in (id_sequence, mailbox, grid)},
     **{name: (PROTOCOLS[name].machine, PROTOCOLS[name].properties) for name in LINEAGE},
 }
 DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compiled", "cross_check"}
@@ -24,10 +21,9 @@ DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compiled
 ALONE = Options(workers=1, deadlock=True)
 
 
-def ask(name: str, values: dict[str, int], options: Options = ALONE, search: Any = native) -> Result:
+def ask(name: str, values: dict[str, int], options: Options = ALONE, search: Any = native, **more: Any) -> Result:
     machine, properties = MACHINES[name]
-    result: Result = search(machine, machine.set_constants(values), properties, options)
-    return result
+    return search(machine, machine.set_constants(values), properties, options, **more)
 
 
 def shared(result: Result, but: set[str] = DIFFERENT) -> dict[str, Any]:
@@ -43,7 +39,6 @@ def found(result: Result) -> dict[str, Any]:
 
 
 def is_valid(name: str, values: dict[str, int], path: Path, *, normalize: bool = True) -> bool:
-    """Return whether the plain semantics accepts every step of a trace."""
     machine, _ = MACHINES[name]
     interpreter = Interpreter(machine, machine.set_constants(values), normalize=normalize)
     states = list(path.states)
@@ -52,9 +47,8 @@ def is_valid(name: str, values: dict[str, int], path: Path, *, normalize: bool =
 
 
 def case(name: str, values: dict[str, int]) -> Any:
-    return pytest.param(
-        name, values, id=f"{name} {'/'.join(f'{k}={v}' for k, v in values.items())}", marks=group(name, values)
-    )
+    given = "/".join(f"{constant}={value}" for constant, value in values.items())
+    return pytest.param(name, values, id=f"{name} {given}", marks=group(name, values))
 
 
 def group(name: str, values: dict[str, int]) -> pytest.MarkDecorator:

@@ -89,8 +89,6 @@ def ask(model: str) -> Program:
         Path("model.py").write_text(f"{HEAD}{model}\n")
         name = "refused_model"
         spec = importlib.util.spec_from_file_location(name, Path(folder, "model.py"))
-        assert spec is not None
-        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return check(*_machine(vars(module)))

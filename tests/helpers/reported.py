@@ -30,12 +30,10 @@ def outcome_of(search: Callable[[], Result]) -> tuple[str, dict[str, Any]]:
         result = search()
     except f.FencepostError as error:
         return str(error), {}
-    lengths = {item.name: (item.verdict.value, item.path and item.path.length) for item in result.properties}
     names = ("generated", "depth", "levels", "fired", "guards", "complete")
-    return f"{result.verdict.value} {result.distinct}", {
-        "properties": lengths,
-        **{name: getattr(result, name) for name in names},
-    }
+    same = {name: getattr(result, name) for name in names}
+    same["properties"] = {it.name: (it.verdict.value, it.path and it.path.length) for it in result.properties}
+    return f"{result.verdict.value} {result.distinct}", same
 
 
 def found(file: Path, **options: Any) -> tuple[str, dict[str, Any]]:

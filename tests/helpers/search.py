@@ -69,7 +69,6 @@ class Search:
             self._note(prop, self.found.depth + 1, holds=self.interpreter.holds_step(prop, state, transition))
 
     def _open(self, properties: list[Property]) -> list[Property]:
-        """Return the properties that are neither violated nor reached yet."""
         decided = {*self.found.violated, *self.found.reached}
         return [item for item in properties if item.name not in decided]
 

@@ -34,8 +34,21 @@ class Story:
         self.before, self.key = self.key, self.step.after
         return self
 
+    def play(self, steps: str) -> Self:
+        """Take steps, written as `action 0 1; action offset=newest`: in numbers, or in names of the state's fields."""
+        for step in steps.split("; "):
+            action, *given = step.split()
+            arguments, named = [], {}
+            for name, _, text in (word.rpartition("=") for word in given):
+                value = getattr(self.state, text) if text.isidentifier() else int(text, 0)
+                if name:
+                    named[name] = value
+                else:
+                    arguments.append(value)
+            self.do(action, *arguments, **named)
+        return self
+
     def holds(self, prop: Property) -> bool:
-        """Judge the state, or the last step."""
         if prop.over_steps:
             return self.plain.holds_step(prop, self.before, self.step)
         return self.plain.holds(prop, self.key)

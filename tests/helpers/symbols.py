@@ -22,7 +22,6 @@ from tests.helpers.search import walk
 
 
 def load(lifting: Lifting, record: type[Record], key: Key) -> Rec:
-    """Return a record with the content of a key; nothing in it may be endless."""
     made = zero(lifting, record)
     _load(made, key)
     return made
@@ -82,7 +81,6 @@ class Symbols:
     # -- the symbolic engine
 
     def folded(self, key: Key, step: Step) -> Outcome:
-        """Return the result of the walk from plain values."""
         before = load(self.system.lifting, self.machine.state, key)
         found = self.system.happening(before, Move(step.action, self.choices(key, step)))
         return self.outcome(found, before, bool)
@@ -179,7 +177,6 @@ class Symbols:
 
     def normalized(self, key: Key) -> Key | None:
         state = self.plain.schema.restore(key)
-        assert self.machine.normalize is not None
         try:
             self.machine.normalize(state, self.constants)
         except (DomainError, ValueError):

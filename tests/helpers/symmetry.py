@@ -29,14 +29,9 @@ def distinguished(
         for to in symmetry.permutations:
             other = symmetry.renamed(key, to)
             if other in seen:
-                expected = Counter(
-                    {symmetry.renamed(end, to) if isinstance(end, tuple) else end: n for end, n in ends.items()}
-                )
-                if expected != seen[other][0] or said != seen[other][1]:
-                    return (
-                        f"{to}: {key} and {other}: {expected} is not {seen[other][0]}, or {said} not {seen[other][1]}",
-                        len(seen),
-                    )
+                moved = {symmetry.renamed(it, to) if isinstance(it, tuple) else it: n for it, n in ends.items()}
+                if (Counter(moved), said) != seen[other]:
+                    return f"{to}: {key} and {other}: {(moved, said)} is not {seen[other]}", len(seen)
     return "", len(seen)
 
 
@@ -62,8 +57,8 @@ def _looked(plain: Interpreter, properties: tuple[Property, ...], key: Key) -> t
 
 def _said(plain: Interpreter, item: Property, key: Key, steps: list[Transition]) -> Any:
     try:
-        return (
-            Counter(plain.holds_step(item, key, step) for step in steps) if item.over_steps else plain.holds(item, key)
-        )
+        if item.over_steps:
+            return Counter(plain.holds_step(item, key, step) for step in steps)
+        return plain.holds(item, key)
     except DomainError:
         return "an error"

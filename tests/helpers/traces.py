@@ -11,8 +11,9 @@ from fencepost.counterexamples.trace import ARCHIVE, Trace, trace_of
 from fencepost.explorers.plain import search
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import Protocol, protocol
+from fencepost.model.language import interpreter
 from fencepost.model.language.errors import UsageError
-from fencepost.model.language.interpreter import Step
+from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.machines import lamps, mailbox, rooms
 
@@ -26,7 +27,6 @@ KNOWN = {
 
 
 def lookup(name: str) -> Protocol:
-    """Find the test machines beside the protocols."""
     return KNOWN[name] if name in KNOWN else protocol(name)
 
 
@@ -46,9 +46,18 @@ def mailbox_trace(prop: str | None, *, normalize: bool = True, version: str = ""
 
 
 def rooms_trace(prop: Any) -> Trace:
-    """Return the trace for a leads-to property of the rooms: it ends in a loop."""
     result = search(rooms.MACHINE, rooms.C(), (prop,), Options())
     return trace_of(result, prop.name, lookup=lookup)
+
+
+def path_of(plain: Interpreter, *wanted: str) -> interpreter.Path:
+    """Return a history from the first initial state: the first step of each action, or the step that is written."""
+    states, steps = plain.initial_states()[:1], []
+    for name in wanted:
+        taken = next(it for it in plain.transitions(states[-1]) if name in (it.step.action.label, plain.show(it.step)))
+        steps.append(taken.step)
+        states.append(taken.after)
+    return interpreter.Path(states[0], tuple(steps), tuple(states))
 
 
 def message(file: Path, text: str, take: Callable[..., object] = replay) -> str:

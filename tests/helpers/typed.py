@@ -73,12 +73,10 @@ def _below(path: Path, more: str) -> Path:
 
 
 def row_of(record: type[Record], key: Key, path: Path) -> Row:
-    given = zip(fields(record), key, strict=True)
-    return Row(
-        record,
-        path,
-        {name: _made(f"{record.__name__}.{name}", kind, item, _below(path, name)) for (name, kind), item in given},
-    )
+    values = {}
+    for (name, kind), item in zip(fields(record), key, strict=True):
+        values[name] = _made(f"{record.__name__}.{name}", kind, item, _below(path, name))
+    return Row(record, path, values)
 
 
 def _made(label: str, kind: FieldType, key: Any, path: Path) -> Any:
@@ -214,9 +212,8 @@ class Machinery:
             what = f"{label}: {value} is out of its domain {low}..{high}."
             if label == "Channel.items_end":  # hidden from models
                 full = f"the channel is full ({high} in flight). Raise the bound of its size."
-                what = (
-                    f"Channel.items: {full if value > high else 'the channel is empty: there is no message to remove.'}"
-                )
+                empty = "the channel is empty: there is no message to remove."
+                what = f"Channel.items: {full if value > high else empty}"
             raise self.failed(node, Failure.VALUE, what)
 
     def copy(self, target: Any, source: Any) -> None:
@@ -436,7 +433,6 @@ class Typed:
         return list(range(0 if low == NONE else low, high + 1))
 
     def arguments(self, action: Action, values: tuple[Any, ...]) -> list[Any]:
-        """Return parameter values in the form that a function gets."""
         return [
             row_of(parameter.slot.type.record, value, (f"p{place}", "")) if isinstance(value, tuple) else value
             for place, (parameter, value) in enumerate(zip(action.parameters, values, strict=True), 1)
@@ -508,9 +504,8 @@ class Typed:
                     self.noted(function, lambda item=item: self.machinery.statement(frame, item))
         except DomainError as error:
             raise type(error)(f"{self.plain.show(step)}: {error}") from error
-        raw, after = self.watched(
-            step, function, state, lambda: self.machinery.block(frame, function.body[action.prefix :])
-        )
+        rest = function.body[action.prefix :]
+        raw, after = self.watched(step, function, state, lambda: self.machinery.block(frame, rest))
         found.steps.append((step, raw, after))
 
     # -- properties

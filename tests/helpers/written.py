@@ -33,14 +33,12 @@ atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 
 
 def file_of(text: str, name: str) -> Path:
-    """Return a model file with this text and the shared head."""
     file = _FOLDER / f"{name}.py"
     file.write_text(HEAD + whole(text))
     return file
 
 
 def module_of(text: str) -> Any:
-    """Return the module of a text with the shared head."""
     return module(HEAD + whole(text), _FOLDER)
 
 
@@ -49,5 +47,4 @@ def machine_of(text: str) -> tuple[Machine, tuple[Property, ...]]:
 
 
 def texts(name: str) -> dict[str, str]:
-    """Return the machines of a file, without their head, by name."""
     return machines(MODELS / name)

@@ -22,21 +22,14 @@ def test_advice_is_for_the_settings_that_a_broker_has(release: str, tmp_path: Pa
         cluster.begin()
         operator = admin.AdminClient({"bootstrap.servers": cluster.servers})
         config = {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"}
-        made = operator.create_topics(
-            [
-                admin.NewTopic("orders", 2, 3, config=config),
-                admin.NewTopic("plain", 2, replica_assignment=[[0, 1], [1, 2]]),
-            ]
-        )
-        for answer in made.values():
+        orders = admin.NewTopic("orders", 2, 3, config=config)
+        plain = admin.NewTopic("plain", 2, replica_assignment=[[0, 1], [1, 2]])
+        for answer in operator.create_topics([orders, plain]).values():
             answer.result(30)
         asked = ("advise", "--bootstrap-server", cluster.servers, "--kafka", release, "--json", "--topic")
         found = [data_of(fencepost(*asked, topic)) for topic in ("orders", "plain")]
         missing = fencepost(*asked, "missing")
-    shown = [
-        (item["settings"]["replicas"], item["settings"]["min_isr"], item["settings"]["unclean_election"])
-        for item in found
-    ]
-    assert shown == [(3, 2, True), (2, 1, False)]
+    shown = [[item["settings"][name] for name in ("replicas", "min_isr", "unclean_election")] for item in found]
+    assert shown == [[3, 2, True], [2, 1, False]]
     assert [item["crashes"]["least"] for item in found] == [0, 1]
     assert (missing.exit_code, "has no topic 'missing'" in missing.stderr) == (2, True)

@@ -4,6 +4,7 @@ findings.
 
 import shutil
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -13,7 +14,12 @@ from pathlib import Path
 
 from fencepost.counterexamples.replay import Replay, replay
 from fencepost.kafka.audit.cluster_context import ClusterContext
-from fencepost.kafka.audit.controller_history import ControllerState, controller_history, controller_state
+from fencepost.kafka.audit.controller_history import (
+    ControllerHistory,
+    ControllerState,
+    controller_history,
+    controller_state,
+)
 from fencepost.kafka.audit.findings import SORTS
 from fencepost.kafka.audit.following import Row
 from fencepost.kafka.audit.reading import Reading, earlier, read
@@ -26,6 +32,7 @@ from tests.kafka.kafkas import on_kafka
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("audit")]
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in LOGS.glob("*.tar.gz"))
+SEGMENT = "00000000000000000000.log"
 WORST = ("critical", "high")
 STORIES = {
     "hyp-10": {"elr-without-replica", "removed-replica-elected"},
@@ -49,24 +56,20 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
     folder = tmp_path_factory.mktemp("logs")
     for name in NAMES:
         unpack(name, folder)
-    for name in ("cut", "flipped", "grown"):
+    whole = (folder / "hyp-10-4.1.2" / SEGMENT).read_bytes()
+    middle = len(whole) // 2
+    flipped = whole[:middle] + bytes([whole[middle] ^ 4]) + whole[middle + 1 :]
+    for name, content in (("cut", whole[:-40]), ("flipped", flipped), ("grown", whole[:5000])):
         shutil.copytree(folder / "hyp-10-4.1.2", folder / name)
-    segment = "00000000000000000000.log"
-    cut, flipped, grown = (folder / name / segment for name in ("cut", "flipped", "grown"))
-    cut.write_bytes(cut.read_bytes()[:-40])
-    content = bytearray(flipped.read_bytes())
-    content[len(content) // 2] ^= 4
-    flipped.write_bytes(bytes(content))
-    grown.write_bytes(grown.read_bytes()[:5000])
+        (folder / name / SEGMENT).write_bytes(content)
     return {path.name: sorted(path.iterdir()) for path in folder.iterdir()}
 
 
 @pytest.fixture(scope="module")
 def reading(logs: dict[str, list[Path]], tmp_path_factory: pytest.TempPathFactory) -> Reading:
     """Return the reading of all logs at once: Java takes a second to start."""
-    return read(
-        [path for files in logs.values() for path in files], tmp_path_factory.mktemp("read"), None, None, resume=False
-    )
+    paths = [path for files in logs.values() for path in files]
+    return read(paths, tmp_path_factory.mktemp("read"), None, None, resume=False)
 
 
 def part(reading: Reading, name: str) -> Reading:
@@ -95,12 +98,8 @@ def test_a_story_is_named_and_a_peaceful_one_is_not_blamed(reading: Reading, nam
 def test_what_is_found_has_the_offset_of_its_record(reading: Reading) -> None:
     assert story(reading, "hyp-10-4.1.2") == [("elr-without-replica", 118), ("removed-replica-elected", 140)]
     assert story(reading, "hyp-13-4.4.0") == [("cleared-then-deleted", 93)]
-    assert story(reading, "hyp-17-4.1.2") == [
-        ("last-replica-down", 67),
-        ("elr-not-by-rule", 88),
-        ("elr-emptied", 88),
-        ("emptied-elr-elected", 90),
-    ]
+    emptied = [("elr-not-by-rule", 88), ("elr-emptied", 88)]
+    assert story(reading, "hyp-17-4.1.2") == [("last-replica-down", 67), *emptied, ("emptied-elr-elected", 90)]
     assert story(reading, "hyp-11-4.1.2") == [("late-min-isr", 28), ("late-min-isr-elected", 58)]
 
 
@@ -112,17 +111,19 @@ IN_NO_MODEL = ("hyp-17-4.1.2", "hyp-17-cold-start-4.1.2")
 """Logs with a change that no model makes: assigning a directory empties the ELR."""
 
 
+OF_MODEL = [name for name in NAMES if name not in IN_NO_MODEL]
+
+
+def history_of_topic(reading: Reading, name: str) -> tuple[ControllerHistory, list[Row]]:
+    around, rows = followed_alone(reading, name)
+    return controller_history([row._asdict() for row in rows if row.topic == "t"], around, None), rows
+
+
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name.endswith("4.4.0") else pytest.mark.long)
-        for name in NAMES
-        if name not in IN_NO_MODEL
-    ],
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (not name.endswith("4.4.0"))) for name in OF_MODEL]
 )
 def test_a_real_history_is_a_way_through_the_model(reading: Reading, name: str, tmp_path: Path) -> None:
-    around, rows = followed_alone(reading, name)
-    history = controller_history([row._asdict() for row in rows if row.topic == "t"], around, None)
+    history, _ = history_of_topic(reading, name)
     found = reconstruct(history)
     story, _, release = name.rpartition("-")
     assert found.whole
@@ -139,8 +140,7 @@ def test_a_real_history_is_a_way_through_the_model(reading: Reading, name: str, 
 
 @pytest.mark.parametrize("name", IN_NO_MODEL)
 def test_the_way_through_the_model_ends_before_what_it_lacks(reading: Reading, name: str) -> None:
-    around, rows = followed_alone(reading, name)
-    history = controller_history([row._asdict() for row in rows if row.topic == "t"], around, None)
+    history, rows = history_of_topic(reading, name)
     found = reconstruct(history)
     emptied = next(item.offset for item in findings(rows) if item.sort == "elr-emptied")
     assert not found.whole
@@ -159,22 +159,23 @@ def shown_by(made: Replay, number: int) -> ControllerState:
     return controller_state(plain.schema.restore(made.path.states[number]), plain.constants)
 
 
-def test_a_log_that_is_cut_off_is_read_up_to_there(reading: Reading) -> None:
-    one = part(reading, "cut")
+@pytest.mark.parametrize(
+    ("name", "what", "said", "runs"),
+    [
+        ("cut", "truncated", "are an incomplete or damaged batch", 1),
+        ("flipped", "damaged", "its checksum does not match", 2),
+    ],
+)
+def test_a_log_that_is_cut_off_is_read_up_to_there_and_a_flipped_bit_costs_one_batch(
+    name: str, what: str, said: str, runs: int, reading: Reading
+) -> None:
+    one = part(reading, name)
     (note,) = one.every_note
-    assert (note.what, note.unread) == ("truncated", True)
-    assert "are an incomplete or damaged batch" in note.text
-    assert one.files[0].runs[0][0] == 0
-    assert story(reading, "cut")[-1][0] == "removed-replica-elected"
-
-
-def test_a_flipped_bit_costs_one_batch_and_is_named(reading: Reading) -> None:
-    one = part(reading, "flipped")
-    (note,) = one.every_note
-    assert (note.what, note.unread) == ("damaged", True)
-    assert "its checksum does not match" in note.text
-    assert len(one.files[0].runs) == 2
-    assert one.coverage.gaps == [(one.files[0].runs[0][1] + 1, one.files[0].runs[1][0] - 1)]
+    assert (note.what, note.unread, said in note.text) == (what, True, True)
+    found = one.files[0].runs
+    assert (len(found), found[0][0]) == (runs, 0)
+    assert one.coverage.gaps == [(before[1] + 1, after[0] - 1) for before, after in pairwise(found)]
+    assert name == "flipped" or story(reading, name)[-1][0] == "removed-replica-elected"
 
 
 def test_reading_goes_on_where_it_ended(logs: dict[str, list[Path]], tmp_path: Path) -> None:
@@ -192,14 +193,8 @@ def test_reading_goes_on_where_it_ended(logs: dict[str, list[Path]], tmp_path: P
 
 
 def dump_of(first: int, last: int) -> str:
-    head = (
-        "baseOffset: {0} lastOffset: {0} count: 1 baseSequence: -1 "
-        "partitionLeaderEpoch: 1 isTransactional: false isControl: false isvalid: true\n"
-    )
-    record = (
-        "| offset: {0} CreateTime: 7 keySize: -1 valueSize: 3 sequence: -1 "
-        'headerKeys: [] payload: {{"type":"NO_OP_RECORD","version":0,"data":{{}}}}\n'
-    )
+    head = "baseOffset: {0} lastOffset: {0} count: 1 partitionLeaderEpoch: 1 isControl: false isvalid: true\n"
+    record = '| offset: {0} CreateTime: 7 keySize: -1 payload: {{"type":"NO_OP_RECORD","version":0,"data":{{}}}}\n'
     return "".join((head + record).format(offset) for offset in range(first, last + 1))
 
 
@@ -220,11 +215,9 @@ def test_dumps_are_counted_each_and_read_on_when_they_grow(tmp_path: Path) -> No
 def test_an_older_release_names_the_records_that_it_does_not_know(logs: dict[str, list[Path]], tmp_path: Path) -> None:
     found = read(logs["unclean-4.1.2"], tmp_path, "3.9.2", None, resume=False)
     (note,) = found.every_note
-    assert (note.what, note.count, note.unread) == ("unknown", 1, True)
-    assert "type 28" in note.text
+    assert (note.what, note.count, note.unread, "type 28" in note.text) == ("unknown", 1, True, True)
     kinds = Counter(row["type"] for row in table(found))
-    assert kinds["UNREAD_28"] == 1
-    assert kinds["PARTITION_CHANGE_RECORD"] == 4
+    assert (kinds["UNREAD_28"], kinds["PARTITION_CHANGE_RECORD"]) == (1, 4)
 
 
 @pytest.mark.long
@@ -232,9 +225,8 @@ def test_every_planted_violation_is_found_and_nothing_else(tmp_path: Path) -> No
     written = write(tmp_path / "log", records=60_000, seed=1, hot=200)
     found = read([tmp_path / "log"], tmp_path / "read", None, None, resume=False)
     assert (found.records, found.every_note) == (written.records, [])
-    said = {
-        (f"{row.topic}-{row.partition}", item.sort) for row in followed(found, table(found)) for item in row.findings
-    }
+    rows = followed(found, table(found))
+    said = {(f"{row.topic}-{row.partition}", item.sort) for row in rows for item in row.findings}
     assert {name for name, sort in said if SORTS[sort].violation} == set(written.planted)
     rare = set(written.exposed.values())
     assert {(name, sort) for name, sort in said if sort in rare} == set(written.exposed.items())

@@ -14,7 +14,7 @@ from pathlib import Path
 from fencepost.api.calls.audit import audit
 
 from benchmarks.audit_records import FIXTURES, KINDS, planted, seen
-from tests.helpers.commands import fencepost
+from tests.helpers.commands import fencepost, refused
 from tests.kafka.kafkas import on_kafka
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("audit")]
@@ -82,18 +82,11 @@ def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:
     data = audit(metadata, old / "t-0", now).to_dict()
     texts = " ".join(note["text"] for note in data["notes"])
     assert lost(data) == []
-    for part in (
-        "copy of the leader's log was made after the leader's election: t-0 from broker 2",
-        "is unknown: copy meta.properties",
-        "is not a valid checkpoint",
-    ):
-        assert part in texts
+    assert "copy of the leader's log was made after the leader's election: t-0 from broker 2" in texts
+    assert "is unknown: copy meta.properties" in texts
+    assert "is not a valid checkpoint" in texts
     alone = audit(metadata, old).to_dict()
     assert "there is no other copy of the partition" in " ".join(note["text"] for note in alone["notes"])
     (old / "meta.properties").write_text("cluster.id=another\n")
-    for words, says in (
-        ([str(metadata), str(old)], "An audit covers one cluster"),
-        ([str(now)], "no metadata log was found"),
-    ):
-        found = fencepost("audit", *words, "--quiet")
-        assert (found.exit_code, says in found.stderr) == (2, True), found.stderr
+    assert "An audit covers one cluster" in refused("audit", str(metadata), str(old), "--quiet")
+    assert "no metadata log was found" in refused("audit", str(now), "--quiet")

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,7 @@ def test_a_condition_that_is_gone_is_found(name: str, made: Editor, tmp_path: Pa
     source = release(KAFKA)
     build = replace(source, jars=made.jars(source, CHANGES[name], tmp_path))
     found = compare_builds(REPLICATION, (source, build), ("A", "B"), lambda _: None)
-    assert found.departure is not None
-    assert found.verdict == "differs"
-    assert found.departure.model == "A agrees with the model"
+    assert (found.verdict, found.departure and found.departure.model) == ("differs", "A agrees with the model")
 
 
 @pytest.mark.long
@@ -66,11 +65,9 @@ def test_lines_that_no_history_executes_are_named_where_the_builds_do_the_same(m
     source = release(KAFKA)
     build = replace(source, jars=made.jars(source, CHANGES["the epoch of a shrink"], tmp_path))
     found = compare_builds(REPLICATION, (source, build), ("A", "B"), lambda _: None)
-    assert found.departure is None
-    assert found.verdict == "not-exercised"
-    assert [name.partition(" ")[0].rpartition(".")[2] for name in found.unseen] == [
-        "triggerLeaderEpochBumpForIsrShrinkIfNeeded"
-    ]
+    assert (found.verdict, found.departure) == ("not-exercised", None)
+    [unseen] = found.unseen
+    assert unseen.partition(" ")[0].endswith(".triggerLeaderEpochBumpForIsrShrinkIfNeeded")
 
 
 @pytest.mark.long
@@ -79,9 +76,7 @@ def test_lines_that_no_history_executes_are_named_where_the_builds_do_the_same(m
     ("name", "verdict", "lines"),
     [("the leader of a request", "not-exercised", {1267}), ("a method that is moved", "same", set())],
 )
-def test_a_condition_that_goes_one_way_is_named(
-    name: str, verdict: str, lines: set[int], made: Editor, tmp_path: Path
-) -> None:
+def test_a_one_way_condition_is_named(name: str, verdict: str, lines: set[int], made: Editor, tmp_path: Path) -> None:
     source = release(KAFKA)
     build = replace(source, jars=made.jars(source, {**CHANGES, **REFACTORINGS}[name], tmp_path))
     found = compare_builds(REPLICATION, (source, build), ("A", "B"), lambda _: None)
@@ -91,10 +86,8 @@ def test_a_condition_that_goes_one_way_is_named(
 
 
 def test_code_scanning_gets_each_change_that_was_not_exercised_at_its_lines() -> None:
-    methods = [
-        ChangedMethod("kafka.cluster.Partition", "changed", name, "()V", "Partition.scala", (4,), (5, 7), code=True)
-        for name in ("missed", "seen")
-    ]
+    changed = partial(ChangedMethod, "kafka.cluster.Partition", "changed", code=True)
+    methods = [changed(name, "()V", "Partition.scala", (4,), (5, 7)) for name in ("missed", "seen")]
     key = methods[1].key
     ways = {"method": key, "line": 7, "condition": "ifeq after isFenced", "went": "never jumps", "sides": ["b"]}
     source = Release("4.1.2", "kafka-4.1", Path(), Path())
@@ -103,17 +96,13 @@ def test_code_scanning_gets_each_change_that_was_not_exercised_at_its_lines() ->
     assert report.verdict == "not-exercised"
     assert any("1 condition of kafka.cluster.Partition.seen" in line for line in report.summary())
     results = json.loads(compare_sarif(report.data()))["runs"][0]["results"]
-    assert [(item["ruleId"], item["locations"][0]["physicalLocation"]["region"]["startLine"]) for item in results] == [
-        ("not-exercised", 5), ("not-exercised", 5), ("one-way", 7)
-    ]  # fmt: skip
-    assert {item["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for item in results} == {
-        "kafka/cluster/Partition.scala"
-    }
+    places = [item["locations"][0]["physicalLocation"] for item in results]
+    assert [item["ruleId"] for item in results] == ["not-exercised", "not-exercised", "one-way"]
+    assert [place["region"]["startLine"] for place in places] == [5, 5, 7]
+    assert {place["artifactLocation"]["uri"] for place in places} == {"kafka/cluster/Partition.scala"}
 
 
-def test_histories_are_kept_as_they_are_made_and_the_next_start_continues(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_histories_are_kept_and_the_next_start_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
     def made(_: object, driver: object, constants: object, place: int, found: Counter[str], *, wide: bool) -> list[Any]:

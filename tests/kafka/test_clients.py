@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import Result
 from fencepost.kafka.clients import install, wire
 from fencepost.kafka.clients.history import APPLICATION, FOLLOWERS, Source, load, of_archive, settings, text_of
 from fencepost.kafka.clients.install import Installed, install_client
@@ -23,11 +24,10 @@ from tests.unit.kafka.test_clients import history
 pytest.importorskip("kio", reason="the scripted cluster needs kio (the extra `clients`)")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 OWN = "fencepost"
+FORGETS = f"{OWN}/overlooks-truncation"
 TRIES, ASKS = SEQUENCES["try"], SEQUENCES["ask"]
-LOST_ANSWERS = history(
-    *("client-is-idempotent", "answers-are-lost 0", "client-has-more 0", "client-has-more 0", *TRIES * 2),
-    "connections-end 0",
-)
+MORE = ("client-has-more 0", "client-has-more 0")
+LOST_ANSWERS = history("client-is-idempotent", "answers-are-lost 0", *MORE, *TRIES * 2, "connections-end 0")
 LOST = history("records-are-lost 0", "controller-elects-leader 0 1", consumer=1)
 QUICK = Times(recover=1.0)
 MOVED = ("controller-elects-leader 0 1", *(f"broker-learns {broker} 1" for broker in range(3)))
@@ -88,10 +88,7 @@ def test_our_own_client_keeps_the_rules() -> None:
         ("skips-a-record", history("client-has-more 0", consumer=1)),
         ("delivers-twice", history("client-has-more 0", consumer=1)),
         ("keeps-the-old-leader", history(*MOVED, hints=0)),
-        (
-            "gives-up",
-            history("leader-is-missing 0", "client-sends-request 0", "client-receives-response", "client-refreshes 0"),
-        ),
+        ("gives-up", history("leader-is-missing 0", TRIES[0], "client-receives-response", "client-refreshes 0")),
     ],
 )
 def test_a_client_that_forgets_a_rule_is_caught(mutant: str, played: Any) -> None:
@@ -115,44 +112,38 @@ def test_every_mutant_is_caught(mutant: str) -> None:
 
 
 def test_a_failure_is_kept_short_and_replays(tmp_path: Path) -> None:
-    long = history(
-        "client-has-more 0", *("broker-learns 0 1",) * 3, "records-are-lost 0", "controller-elects-leader 0 1",
-        "client-has-more 0", consumer=1,
-    )  # fmt: skip
-    client = install_client(f"{OWN}/overlooks-truncation")
+    learns, lost = ("broker-learns 0 1",) * 3, ("records-are-lost 0", "controller-elects-leader 0 1")
+    long, name = history("client-has-more 0", *learns, *lost, "client-has-more 0", consumer=1), FORGETS
+    client = install_client(name)
     found = run(client, [long], QUICK, most=1).failures["truncation-is-noticed"][0]
     assert found.is_steady
     short = shorten(client, Failure(found.history, found.play, found.verdict), QUICK, 60)
     assert len(short.history.moves) < len(long.moves)
     file = tmp_path / "long.history"
     file.write_text(text_of(long))
-    report = conform_clients(
-        [f"{OWN}/overlooks-truncation"], ClientPlan(files=(file,), output=tmp_path), lambda _: None
-    )[0]
+    report = conform_clients([name], ClientPlan(files=(file,), output=tmp_path), lambda _: None)[0]
     kept = report.traces["truncation-is-noticed"]
-    assert broken(f"{OWN}/overlooks-truncation", load(kept)) >= {"truncation-is-noticed"}
+    assert broken(name, load(kept)) >= {"truncation-is-noticed"}
     shown = kept.with_suffix(".md").read_text()
     assert "sequenceDiagram" in shown
-    assert (
-        f'To replay it, call `fencepost.conform_clients("{OWN}/overlooks-truncation", traces="{kept.name}")`' in shown
-    )
+    assert f'To replay it, call `fencepost.conform_clients("{name}", traces="{kept.name}")`' in shown
+
+
+def conformed(*more: str, client: str = OWN) -> Result:
+    return fencepost("conform", "leader-discovery", "--client", client, *more)
 
 
 def test_the_command_prints_a_table_and_data(tmp_path: Path) -> None:
-    shown = fencepost("conform", "leader-discovery", "--client", OWN, "--walks", "8", "--quiet")
-    assert shown.exit_code == 0
-    assert "recovers" in shown.stdout
-    data = data_of(fencepost("conform", "leader-discovery", "--client", OWN, "--walks", "8", "--json", "--quiet"))
+    shown = conformed("--walks", "8", "--quiet")
+    assert (shown.exit_code, "recovers" in shown.stdout) == (0, True)
+    data = data_of(conformed("--walks", "8", "--json", "--quiet"))
     assert (data["client"], data["histories"], data["verdict"]) == (OWN, 8, "conforms")
     assert sum(row["broken"] for row in data["rules"]) == 0
 
 
 def test_a_story_shows_its_defect_each_time_that_it_is_played() -> None:
     name = "idle-consumer-forgets-its-epoch"
-    kept = fencepost("conform", "leader-discovery", "--client", OWN, "--story", name, "--quiet")
-    broken = fencepost(
-        "conform", "leader-discovery", "--client", f"{OWN}/overlooks-truncation", "--story", name, "--quiet"
-    )
+    kept, broken = (conformed("--story", name, "--quiet", client=client) for client in (OWN, FORGETS))
     assert (kept.exit_code, broken.exit_code) == (0, 1)
     told = " ".join(broken.stdout.split())
     assert f"truncation-is-noticed, in {name} (recurred in each of 3 replays):" in told
@@ -161,9 +152,7 @@ def test_a_story_shows_its_defect_each_time_that_it_is_played() -> None:
 def test_what_is_missing_is_said_and_the_others_play(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
-    found = fencepost(
-        "conform", "leader-discovery", "--client", "franz-go", "--client", "java", "--client", OWN, "--walks", "4"
-    )
+    found = conformed("--client", "franz-go", "--client", "java", "--walks", "4")
     assert found.exit_code == 3
     assert found.stderr.count("`go` was not found") == 1
     assert found.stderr.count("(`mvn`) was not found") == 1
@@ -173,7 +162,7 @@ def test_what_is_missing_is_said_and_the_others_play(monkeypatch: pytest.MonkeyP
 def test_without_kio_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     wire.kio.cache_clear()
     monkeypatch.setitem(sys.modules, "kio.serial", None)
-    found = fencepost("conform", "leader-discovery", "--client", OWN, "--walks", "4")
+    found = conformed("--walks", "4")
     wire.kio.cache_clear()
     assert (found.exit_code, found.stdout) == (2, "")
     assert "run `pip install 'fencepost[clients]'`" in found.stderr

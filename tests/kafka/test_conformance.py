@@ -1,14 +1,15 @@
 """The model and Kafka's own classes, step by step: a small part of it, on one release."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fencepost.counterexamples.replay import replay
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.conform.binding import REPLICATION
-from fencepost.kafka.conform.changes import conform_changes
-from fencepost.kafka.conform.histories import HistoriesReport, shorten
+from fencepost.kafka.conform.changes import ChangesReport, conform_changes
+from fencepost.kafka.conform.histories import HistoriesOutcome, HistoriesReport, shorten, write_differences
 from fencepost.kafka.driver.ablation import read_sizes
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import release
@@ -28,7 +29,7 @@ IMAGES = read_sizes(
     "crashes=0 shrinks=0 min_isr=2 max_records=0 metadata_lag=1"
 )
 FENCES = ["--set", "crashes=0", "--set", "shrinks=0"]
-MOVES = ("movable=3", "spare=1", "reassignments=2", "cancels=1", "metadata_lag=6", "crashes=0", "shrinks=0")
+MOVES = "movable=3 spare=1 reassignments=2 cancels=1 metadata_lag=6 crashes=0 shrinks=0"
 
 
 @pytest.fixture(scope="module")
@@ -39,27 +40,26 @@ def driver() -> Iterator[Driver]:
 
 def test_kafka_takes_every_transition_of_a_small_state_graph_as_the_model_does() -> None:
     found = conformed("replication", "--kafka", KAFKA, *FENCES)
-    assert found["verdict"] == "conforms"
+    assert (found["verdict"], found["states"], found["differences"]) == ("conforms", 203, [])
     assert found["executed"] == found["transitions"] == 362
-    assert found["states"] == 203
-    assert found["differences"] == []
-    assert {item["name"] for item in found["actions"]} >= set(
-        words(
-            "controller-fences-broker controller-unfences-broker broker-applies-metadata leader-appends "
-            "leader-handles-fetch follower-appends controller-applies-alter-partition leader-learns-change-applied"
-        )
-    )
+    controller = {f"controller-{acts}" for acts in ("fences-broker", "unfences-broker", "applies-alter-partition")}
+    leader = {f"leader-{acts}" for acts in ("appends", "handles-fetch", "learns-change-applied")}
+    brokers = {"broker-applies-metadata", "follower-appends"}
+    assert {item["name"] for item in found["actions"]} >= controller | leader | brokers
+
+
+def covered(version: str, sizes: str) -> tuple[int, dict[str, int]]:
+    found = conformed("replication", "--kafka", version, *(f"--set={item}" for item in words(sizes)))
+    assert found["executed"] == found["transitions"]
+    return found["transitions"], {item["name"]: item["executed"] for item in found["actions"]}
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("version", "transitions"), [("3.9.0", 1885), (KAFKA, 1858), ("4.4.0", 1858)])
-def test_answers_of_an_earlier_leader_epoch_are_taken_or_ignored_as_the_model_says(
-    version: str, transitions: int
-) -> None:
-    sizes = words("initial_leader=1 late_answers=1 crashes=0 shrinks=0 elections=2 max_leader_epoch=3")
-    found = conformed("replication", "--kafka", version, *(f"--set={item}" for item in sizes))
-    assert found["executed"] == found["transitions"] == transitions
-    executed = {item["name"]: item["executed"] for item in found["actions"]}
+def test_answers_of_an_earlier_epoch_are_taken_or_ignored_as_the_model_says(version: str, transitions: int) -> None:
+    sizes = "initial_leader=1 late_answers=1 crashes=0 shrinks=0 elections=2 max_leader_epoch=3"
+    count, executed = covered(version, sizes)
+    assert count == transitions
     assert executed["follower-ignores-late-answer"] > 20
     assert (executed.get("follower-takes-late-answer", 0) > 0) == (version == "3.9.0")
 
@@ -71,53 +71,51 @@ def test_answers_of_an_earlier_leader_epoch_are_taken_or_ignored_as_the_model_sa
     [COVERS["a disk is replaced, two clean stops"], COVERS["a log directory fails or is taken out, a clean stop"]],
 )
 def test_log_directories_fail_and_are_replaced_as_the_model_says(version: str, sizes: str) -> None:
-    found = conformed("replication", "--kafka", version, *(f"--set={item}" for item in words(sizes)))
-    assert found["executed"] == found["transitions"] > 1_000
-    executed = {item["name"]: item["executed"] for item in found["actions"]}
+    count, executed = covered(version, sizes)
+    assert count > 1_000
     assert executed["controller-assigns-directory"] > 20
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("version", [KAFKA, "4.4.0"])
 def test_logs_start_above_0_as_the_model_says(version: str) -> None:
-    sizes = words(COVERS["records are deleted, a crash, a shrink"])
-    found = conformed("replication", "--kafka", version, *(f"--set={item}" for item in sizes))
-    assert found["executed"] == found["transitions"] > 10_000
-    executed = {item["name"]: item["executed"] for item in found["actions"]}
+    count, executed = covered(version, COVERS["records are deleted, a crash, a shrink"])
+    assert count > 10_000
     assert min(executed[name] for name in ("leader-deletes-records", "broker-writes-log-start")) > 100
     assert executed["follower-is-out-of-range"] > 10
 
 
-def test_brokers_of_kafka_crash_restart_and_elect_as_the_model_says() -> None:
-    settings = words("--set clean_stops=1 --set elections=1 --set max_records=2 --set max_leader_epoch=4")
-    found = conformed("replication", "--kafka", KAFKA, "--walks", "40", *settings)
-    executed = {item["name"] for item in found["actions"]}
-    assert executed >= {
-        "broker-crashes", "broker-registers", "controller-begins-shutdown", "controller-elects-preferred",
-    }  # fmt: skip
+@pytest.mark.parametrize(
+    ("walks", "sizes", "executed"),
+    [
+        ("40", "clean_stops=1 elections=1 max_records=2 max_leader_epoch=4",
+            "broker-crashes broker-registers controller-begins-shutdown controller-elects-preferred"),
+        ("30", f"{MOVES} fences=1 max_leader_epoch=5",
+            "operator-reassigns-replicas operator-cancels-reassignment follower-appends"),
+    ],
+    ids=["brokers crash, restart and elect", "operators move replicas"],
+)  # fmt: skip
+def test_walks_of_kafka_are_as_the_model_says(walks: str, sizes: str, executed: str) -> None:
+    settings = [f"--set={item}" for item in words(sizes)]
+    found = conformed("replication", "--kafka", KAFKA, "--walks", walks, *settings)
+    assert {item["name"] for item in found["actions"]} >= {*words(executed)}
 
 
-def test_operators_of_kafka_move_replicas_as_the_model_says() -> None:
-    settings = [f"--set={item}" for item in (*MOVES, "fences=1", "max_leader_epoch=5")]
-    found = conformed("replication", "--kafka", KAFKA, "--walks", "30", *settings)
-    executed = {item["name"] for item in found["actions"]}
-    assert executed >= {"operator-reassigns-replicas", "operator-cancels-reassignment", "follower-appends"}
+def changed(**rules: int) -> ChangesReport:
+    machine = protocol("replication").machine
+    base = machine.set_constants({**dict(machine.version("kafka-4.1").values), **rules})
+    return conform_changes(release(KAFKA), machine, base, lambda _: None, IMAGES)
 
 
 def test_kafkas_builder_makes_the_same_of_every_change_on_every_image() -> None:
-    machine = protocol("replication").machine
-    base = machine.set_constants(dict(machine.version("kafka-4.1").values))
-    found = conform_changes(release(KAFKA), machine, base, lambda _: None, IMAGES)
+    found = changed()
     assert found.verdict == "conforms", found.data()["changes"][0]["departures"]
     (compared,) = found.compared
-    assert (compared.images, compared.changes) == (52, 402)
-    assert compared.idle == 66
+    assert (compared.images, compared.changes, compared.idle) == (52, 402, 66)
 
 
 def test_a_rule_that_is_another_one_differs_on_some_image() -> None:
-    machine = protocol("replication").machine
-    base = machine.set_constants({**dict(machine.version("kafka-4.1").values), "elr_within_replicas": 1})
-    found = conform_changes(release(KAFKA), machine, base, lambda _: None, IMAGES)
+    found = changed(elr_within_replicas=1)
     assert found.verdict == "differs"
     first = found.compared[0].departures[0]
     assert first.model is not None
@@ -133,9 +131,8 @@ def test_a_finding_happens_on_kafkas_classes(name: str) -> None:
 
 
 def test_a_trace_of_a_bug_that_kafka_has_not_any_more_is_refused() -> None:
-    message = refused(
-        "conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-b09-kip-903.trace")
-    )
+    trace = str(ARCHIVE / "replication-b09-kip-903.trace")
+    message = refused("conform", "replication", "--kafka", KAFKA, "--trace", trace)
     assert "the model rejects under Kafka's rules" in message
 
 
@@ -151,11 +148,6 @@ def test_a_driver_whose_starter_is_gone_ends_and_leaves_no_files(driver: Driver)
 
 
 def test_a_model_with_another_rule_differs_and_the_shortest_history_replays(driver: Driver, tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from fencepost.kafka.conform import histories as conform
-    from fencepost.kafka.conform.histories import HistoriesOutcome
-
     found = interpreter(waits_for_joining=0)  # Kafka counts followers as caught up; this model does not
     execution = Brokers(driver, found)
     initial = found.initial_states()[0]
@@ -167,7 +159,7 @@ def test_a_model_with_another_rule_differs_and_the_shortest_history_replays(driv
     outcome.times[short.kind] += 1
     report = HistoriesReport(REPLICATION, release(KAFKA), found.constants, outcome)
     assert report.verdict == "differs"
-    conform.write_differences(report, tmp_path)
+    write_differences(report, tmp_path)
     (path,) = tmp_path.iterdir()
     assert replay(path).trace.finding == f"Kafka {KAFKA} deviates from the model"
     assert replace(replay(path).trace, steps=()).steps == short.steps

@@ -50,10 +50,8 @@ def test_what_the_model_refuses_kafka_refuses_or_does_nothing() -> None:
 def test_a_comparison_that_sees_nothing_is_caught() -> None:
     """The model's own rule is tried as if it were another one: nothing can tell the two apart, so nothing is
     noticed."""
-    seeing = VariantTrials(REPLICATION, release(KAFKA), BASE.__class__(**{**BASE.values, "maximal_isr": 0})).only(
-        ["maximal_isr"]
-    )
-    (row,) = seeing.look(GROUNDS[:1])
+    blind = BASE.__class__(**{**BASE.values, "maximal_isr": 0})
+    (row,) = VariantTrials(REPLICATION, release(KAFKA), blind).only(["maximal_isr"]).look(GROUNDS[:1])
     assert row.variant.name == "maximal_isr=on"
     assert row.sight in (Sight.UNNOTICED, Sight.DEPARTS)
     assert not row.is_well

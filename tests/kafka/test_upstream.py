@@ -71,6 +71,9 @@ def test_the_leaders_steps_are_calls_and_the_others_comments() -> None:
     ]  # fmt: skip
     assert "// controller-elects-preferred broker=0" in calls
     assert "testAReElectedLeaderCommitsBasedOnAnOutdatedLogEnd()" in body
+    assert not re.search(r"@[A-Z_]+@|// until|// since|LeaderAndIsrRequest", body), "left of the template"
+    assert body.count("{") == body.count("}")
+    assert "LeaderAndIsrRequest" in TEMPLATE.read_text()
 
 
 def test_metadata_with_an_equal_partition_epoch_keeps_that_epoch() -> None:
@@ -78,16 +81,6 @@ def test_metadata_with_an_equal_partition_epoch_keeps_that_epoch() -> None:
     assert "answer(0, 1, List.of(0));" in body
     assert "applyMetadata(0, 0, 1, List.of(0));\n        assertEquals(0L" in body
     assert "assertEquals(Set.of(0, 1), maximalIsr());" in body
-
-
-def test_nothing_of_the_template_is_left_open_and_lines_of_other_releases_are_gone() -> None:
-    body = written("replication-hyp-1")
-    assert not re.search(r"@[A-Z_]+@", body)
-    assert "// until" not in body
-    assert "// since" not in body
-    assert body.count("{") == body.count("}")
-    assert "LeaderAndIsrRequest" not in body
-    assert "LeaderAndIsrRequest" in TEMPLATE.read_text()
 
 
 @pytest.mark.parametrize(
@@ -132,27 +125,19 @@ def test_a_grant_that_changes_only_the_partition_epoch_is_tested_by_that_epoch(t
     assert 'assertEquals(partitionEpoch, partition().partitionEpoch, "partition epoch");' in body
 
 
-def test_the_class_is_called_like_the_file_that_it_is_written_to(tmp_path: Path) -> None:
+def test_the_class_is_called_like_its_file_and_the_release_is_an_option_of_this_format(tmp_path: Path) -> None:
     target = tmp_path / "ReElectedLeaderTest.java"
-    found = fencepost(
-        "show", str(ARCHIVE / "replication-hyp-1.trace"), "--format", "kafka-test", "--output", str(target)
-    )
+    asked = ("show", str(ARCHIVE / "replication-hyp-1.trace"))
+    found = fencepost(*asked, "--format", "kafka-test", "--output", str(target))
     assert found.exit_code == 0, found.stderr
     assert "public class ReElectedLeaderTest {" in target.read_text()
-
-
-def test_an_option_for_releases_is_for_this_format_only() -> None:
-    assert "--kafka applies to --format kafka-test" in refused(
-        "show", str(ARCHIVE / "replication-hyp-1.trace"), "--kafka", "4.1.2"
-    )
+    assert "--kafka applies to --format kafka-test" in refused(*asked, "--kafka", "4.1.2")
 
 
 def run_on(release: Kit, text: str, folder: Path) -> str:
     """Compile a test against a release if it is not yet in the folder, run it, and return what JUnit says."""
     junit = fetch_jars(JUNIT, cache_folder() / "kafka" / "junit-5", "JUnit and Mockito")
-    package, name = (
-        re.findall(pattern, text, re.MULTILINE)[0] for pattern in (r"^package (.*);", r"^public class (\w+)")
-    )
+    [package], [name] = (re.findall(rf"^{what} (\S+\w)", text, re.MULTILINE) for what in ("package", "public class"))
     source, jars = folder / f"{name}.java", [str(release.jars / "*"), str(junit / "*")]
     if not source.exists():
         source.write_text(text)
@@ -211,10 +196,9 @@ IN_REPORTS = {
 }  # fmt: skip
 """Reports with a test: its class, its number of methods, and the results on a release."""
 RELEASED = {
-    "hyp-17": ("4.0.2", "4.1.2", "4.2.1"),
-    "hyp-18": ("4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0"),
+    "hyp-17": ("4.0.2", "4.1.2", "4.2.1"), "hyp-18": ("4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0"),
     "hyp-21": ("3.9.2", "4.1.2", "4.4.0"),
-}
+}  # fmt: skip
 """Releases on which the test of a report fails, if they are not the newest ones."""
 
 
@@ -224,9 +208,7 @@ RELEASED = {
     ("finding", "version"),
     [(name, version) for name in IN_REPORTS for version in RELEASED.get(name, ("4.3.1", "4.4.0"))],
 )
-def test_the_test_in_a_report_fails_on_the_release_and_passes_with_the_repair(
-    finding: str, version: str, tmp_path: Path
-) -> None:
+def test_the_test_in_a_report_fails_and_passes_with_the_repair(finding: str, version: str, tmp_path: Path) -> None:
     release, (name, methods, said) = kit(version), IN_REPORTS[finding]
     text = adapt_classes((UPSTREAM / f"{name}.java").read_text(), classes_in(release.jars))
     failed = run_on(release, text, tmp_path)

@@ -60,7 +60,6 @@ def go_back(s: State, c: C) -> None:
 
 
 def hush(s: State, c: C) -> None:
-    """Nobody ever hears the noise."""
     s.noise = False
 
 

@@ -40,16 +40,12 @@ Number = Annotated[int, Range(0, C.requests)]
 
 
 class Request(Record):
-    """A request: whose, which, and whether it was sent before."""
-
     client: Client
     number: Number
     again: bool
 
 
 class Progress(Record):
-    """How far a client is, as the server saw it."""
-
     number: Number
     repeated: bool
 

@@ -12,7 +12,6 @@ NODES = 5
 
 
 def drawn(meaning: str) -> int:
-    """Return a constant that is a set of nodes."""
     return bound(0, low=0, high=(1 << NODES) - 1, meaning=meaning)
 
 
@@ -29,14 +28,10 @@ Node = Annotated[int, Range(0, NODES - 1)]
 
 
 class Token(Record):
-    """The one message: it says where the walk is."""
-
     at: Annotated[int, Index(NODES)]
 
 
 class State(Record):
-    """Where the walk is, as a number and as a message."""
-
     at: Node
     tokens: Annotated[Bag[Token], Size(1)]
 

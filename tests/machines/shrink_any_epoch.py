@@ -28,7 +28,6 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def only_shrinks(image: Image, m: AlterPartition) -> bool:
-    """Return whether the request takes members out and adds none."""
     return bits.is_subset(m.isr, image.isr)
 
 
@@ -71,8 +70,7 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
 
 MACHINE = KAFKA_MACHINE.replacing(
-    name="shrink-any-epoch",
-    sentence="an ISR shrink needs no current partition epoch",
+    name="shrink-any-epoch", sentence="an ISR shrink needs no current partition epoch",
     controller_applies_alter_partition=controller_applies_alter_partition,
-)
+)  # fmt: skip
 PROPERTIES = KAFKA

@@ -16,11 +16,11 @@ from fencepost.model.language.errors import ModelError, UsageError
 
 from tests.random_machines import claims
 from tests.random_machines.case import Case
-from tests.random_machines.choices import shrink
+from tests.random_machines.choices import Choices, shrink
 from tests.random_machines.comparisons import ALWAYS, SOMETIMES
 from tests.random_machines.constructs import cover
-from tests.random_machines.drawing import Choices, machine_text
 from tests.random_machines.engines import compare_typed, with_folder
+from tests.random_machines.machines import machine_text
 from tests.random_machines.run import ENGINES, rows_in, run, sources, summary
 
 
@@ -135,7 +135,6 @@ def main() -> int:
 
 
 def show(found: dict[str, Any], wrong: object) -> int:
-    """Print the results of a run; return 1 if something is wrong."""
     print("\n".join(f"{name}: {value}" for name, value in found.items()), flush=True)  # noqa: T201 (what it is for)
     return 1 if wrong else 0
 

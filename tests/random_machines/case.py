@@ -10,20 +10,17 @@ from fencepost.explorers.native.compile import Kernels, load, lowered
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.plain import PlainSearch
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.verdict import Options, Result, deep_enough, ended_by_signal, require_no_error
+from fencepost.explorers.verdict import Options, PropertyResult, Result, deep_enough, ended_by_signal, require_no_error
 from fencepost.model.language import Constants, Machine, Property
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError
 from fencepost.model.language.interpreter import Transition
 from fencepost.model.language.records import Key
 
-ENOUGH = 205
-"""Most states before the last expanded level."""
-MORE = 350
-"""The same with a property of behaviours, which needs a whole graph."""
+ENOUGH = 205  # most states before the last expanded level
+MORE = 350  # the same with a property of behaviours, which needs a whole graph
 ENOUGH_STEPS = 5_000
 """Most steps before the last expanded level: a machine with more than twenty per state shows little more."""
-UNFIT = "not fit in "
-"""Text in the error of an engine with bounded numbers."""
+UNFIT = "not fit in "  # text in the error of an engine with bounded numbers
 
 
 class Recorded(PlainSearch):
@@ -62,14 +59,11 @@ class Case:
     properties: tuple[Property, ...]
     constants: Constants
     seed: int = 0
-    compared: int = 0
-    """Number of successors that were compared one by one."""
-    notes: set[str] = field(default_factory=set)
-    """Events on the way: the errors met, the comparisons made."""
+    compared: int = 0  # number of successors that were compared one by one
+    notes: set[str] = field(default_factory=set)  # events on the way: the errors met, the comparisons made
 
     @cached_property
     def plain(self) -> Recorded:
-        """The plain search, ended or broken off by an error."""
         found = Recorded(self.machine, self.constants, self.of_states, Options(workers=1, deadlock=True))
         found.enough = ENOUGH if self.of_states == self.properties else MORE
         return found
@@ -80,7 +74,6 @@ class Case:
 
     @cached_property
     def options(self) -> Options:
-        """Return the options of other searches: as deep as the plain one."""
         depth = None if self.expected.get("complete", True) else len(self.plain.levels)
         return Options(workers=1, deadlock=True, max_depth=depth)
 
@@ -203,23 +196,14 @@ def said(search: Callable[[], Result]) -> dict[str, Any]:
         return {"mismatch": str(error)}
     if ended_by_signal(found.why_stopped):
         raise KeyboardInterrupt
-    return {
-        "complete": found.complete,
-        "distinct": found.distinct,
-        "generated": found.generated,
-        "depth": found.depth,
-        "levels": found.levels,
+    names = ("complete", "distinct", "generated", "depth", "levels", "bounds", "deadlocks")
+    return {name: getattr(found, name) for name in names} | {
         "fired": dict(found.fired),
         "guards": [(item.action, item.condition, item.refused) for item in found.guards],
-        "bounds": found.bounds,
-        "deadlocks": found.deadlocks,
-        "properties": [
-            (
-                item.name,
-                item.verdict,
-                item.path.length if item.path and not item.kind.over_behaviours else None,
-                item.cost,
-            )
-            for item in found.properties
-        ],
+        "properties": [(item.name, item.verdict, length(item), item.cost) for item in found.properties],
     }
+
+
+def length(item: PropertyResult) -> int | None:
+    """Return the length of a path, which is only determined for properties of states and steps."""
+    return item.path.length if item.path and not item.kind.over_behaviours else None

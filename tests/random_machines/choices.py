@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
-MOST = 2_000
-"""Most texts that are tried to shrink a failing machine."""
+MOST = 2_000  # most texts that are tried to shrink a failing machine
 
 
 class Choices:

@@ -49,14 +49,10 @@ from typing import Annotated
 from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, fits, require, smallest
 from fencepost.model.language import sometimes, step, switch
 """
-NATIVE = 12
-"""One of so many machines has its faults counted by compiled code."""
-PLANTED = 60
-"""One of so many machines is asked with planted mistakes too."""
-ARGUED = 1_000_000
-"""The number of the first machine whose actions have arguments."""
-GRID = 24
-"""Cells that are looked at to see whether a claim about some of them could have failed."""
+NATIVE = 12  # one of so many machines has its faults counted by compiled code
+PLANTED = 60  # one of so many machines is asked with planted mistakes too
+ARGUED = 1_000_000  # the number of the first machine whose actions have arguments
+GRID = 24  # cells that are looked at to see whether a claim about some of them could have failed
 
 
 def text_of(seed: int) -> str:
@@ -110,18 +106,16 @@ class Draw:
             guards += [f"require(i == {self.chosen.randrange(2)} or {self.condition(5)})"] if self.chance(40) else []
             by = self.chosen.choice(["i", "(1 - i)", "2 * i"])
             lines = [*lines[:-1], re.sub(r"\b[012]\b", by, lines[-1], count=1)]
-        return [f"@action({domain})", f"def {name}(s: State, c: C{given}) -> None:", '    "It acts."', *(
-            f"    {line}" for line in (*guards, *first, *(line for line in lines if line not in first))
-        )]  # fmt: skip
+        head = [f"@action({domain})", f"def {name}(s: State, c: C{given}) -> None:", '    "It acts."']
+        rest = [*guards, *first, *(line for line in lines if line not in first)]
+        return [*head, *(f"    {line}" for line in rest)]
 
     def bounded(self, name: str) -> list[str]:
         count = {"n": "s.x", "m": "s.y", "k": "s.z"}[name]
         if name == "k" and self.chance(40):
             return self.action("fill", [f"if fits({count} < c.k, bound=C.k):", f"    {count} += 1"])
-        return self.action(
-            f"by_{name}",
-            [f"require({count} < c.{name}, bound=C.{name})", f"{count} += 1", self.effect()][: 2 + self.chance(20)],
-        )
+        lines = [f"require({count} < c.{name}, bound=C.{name})", f"{count} += 1", self.effect()]
+        return self.action(f"by_{name}", lines[: 2 + self.chance(20)])
 
     def spending(self, name: str) -> list[str]:
         left = f"s.budget.{name}"
@@ -139,8 +133,7 @@ class Draw:
         if self.budgets:
             lines += ["class Budget(Record):"]
             lines += [f"    {name}: Annotated[int, Range(0, C.{name})]" for name in self.budgets]
-        lines.append("class State(Record):")
-        lines += ["    budget: Budget"] if self.budgets else []
+        lines += ["class State(Record):", *["    budget: Budget"] * bool(self.budgets)]
         for name in "xyz":
             high = self.chosen.choice(["9"] * 8 + [f"C.{self.chosen.choice(self.bounds + self.budgets)} + 3"])
             lines.append(f"    {name}: Annotated[int, Range(0, {high})]")
@@ -161,22 +154,20 @@ class Draw:
             lines += ["def refuse(c):", f'    return "they do not go together" if {refused} else None']
         refuse = ", refuse=refuse" if "def refuse(c):" in lines else ""
         for number in range(2):
-            lines += ["@always", f"def always_{number}(s: State, c: C) -> bool:", '    "It is so."']
-            lines.append(f"    return {self.compared() if self.chance(35) else self.condition()}")
-            lines[-1] += f" or {self.condition()}" if self.chance(50) else f" or {self.elsewhere()}"
-        lines += [
-            "@sometimes",
-            "def witness(s: State, c: C) -> bool:",
-            '    "It happens."',
-            f"    return {self.condition()}",
-        ]
-        lines += ["@step()", "def steps(before: State, after: State, c: C) -> bool:", '    "It moves so."']
-        lines.append(
-            f"    return after.{self.chosen.choice('xyz')} < {self.chosen.randrange(2, 6)} or before.x == after.x"
-        )
+            value = self.compared() if self.chance(35) else self.condition()
+            value += f" or {self.condition()}" if self.chance(50) else f" or {self.elsewhere()}"
+            lines += judged_as("@always", f"always_{number}(s: State, c: C)", "It is so.", value)
+        lines += judged_as("@sometimes", "witness(s: State, c: C)", "It happens.", self.condition())
+        name, most = self.chosen.choice("xyz"), self.chosen.randrange(2, 6)
+        value = f"after.{name} < {most} or before.x == after.x"
+        lines += judged_as("@step()", "steps(before: State, after: State, c: C)", "It moves so.", value)
         lines += [f'MACHINE = Machine("m", "m", State, C, initial, ({", ".join(names)},){refuse})']
         lines += ["PROPERTIES = (always_0, always_1, witness, steps)"]
         return HEADER + "\n".join(lines) + "\n"
+
+
+def judged_as(word: str, head: str, sentence: str, value: str) -> list[str]:
+    return [word, f"def {head} -> bool:", f'    "{sentence}"', f"    return {value}"]
 
 
 class Seen(NamedTuple):
@@ -184,8 +175,7 @@ class Seen(NamedTuple):
 
     good: dict[str, bool]
     size: tuple[int, int]
-    wrong: bool = False
-    """Whether the model raises an error, before which the others are not decided."""
+    wrong: bool = False  # whether the model raises an error, before which the others are not decided
 
 
 @dataclass
@@ -208,18 +198,15 @@ class Drawn:
         values = {**self.first, **cell}
         key = tuple(values.values())
         if key not in self.found:
-            try:
+            self.found[key] = None
+            with suppress(UsageError):
                 self.found[key] = self.explored(values)
-            except UsageError:
-                self.found[key] = None
         return self.found[key]
 
     def explored(self, values: Cell) -> Seen:
         search = Search(self.machine, values, self.properties)
-        wrong = ends_in_error(search)
-        return Seen(
-            judged(search.found, self.properties, wrong=wrong), (search.found.distinct, search.found.generated), wrong
-        )
+        wrong, found = ends_in_error(search), search.found
+        return Seen(judged(found, self.properties, wrong=wrong), (found.distinct, found.generated), wrong)
 
     def differs(self, cell: Cell, prop: str, *, good: bool) -> bool:
         """Return whether a property has another verdict in a cell that the machine does not refuse."""
@@ -240,11 +227,8 @@ class ByAnEngine(Drawn):
             found = plain.search(self.machine, self.machine.set_constants(values), self.properties)
         except DomainError:
             return super().explored(values)  # an engine that ends in an error decides nothing
-        good = {
-            item.name: item.verdict is Verdict.HOLDS
-            for item in found.properties
-            if item.verdict is not Verdict.UNDETERMINED
-        }
+        known = [item for item in found.properties if item.verdict is not Verdict.UNDETERMINED]
+        good = {item.name: item.verdict is Verdict.HOLDS for item in known}
         return Seen(good, (found.distinct, found.generated), not found.complete)
 
 
@@ -289,9 +273,8 @@ def stable(case: Drawn) -> Iterator[Outcome]:
             if named and item.changes is None and (len(item.cells), item.box) == (len(claim.cells), claim.box):
                 good = item.verdict == "holds"
                 differs = any(case.differs(cell, item.name, good=good) for cell in case.grid())
-                yield Outcome(
-                    replace(claim, properties=item.name), refute_stable(case, claim, item.name, good=good), differs
-                )
+                refuted = refute_stable(case, claim, item.name, good=good)
+                yield Outcome(replace(claim, properties=item.name), refuted, differs)
     for item in growth.properties:
         if item.changes is not None:
             wrong = not case.differs(item.changes.cell, item.name, good=item.verdict == "holds")
@@ -369,13 +352,13 @@ def refute_tolerates(case: Drawn, prop: Property, claim: claims.Tolerates, point
     if least != claim.least and claim.faults is not None:
         return f"the cheapest cost {least}"
     shown = [{name: item["faults"].get(name, 0) for name in claim.most} for item in point["front"]]
-    minimal = [
-        item
-        for item in breaking
-        if not any(other != item and all(other[name] <= item[name] for name in item) for other in breaking)
-    ]
+    minimal = [item for item in breaking if not any(is_covered(item, other) for other in breaking)]
     key = lambda item: sorted(item.items())  # noqa: E731 (an order)
     return "" if sorted(shown, key=key) == sorted(minimal, key=key) else f"all minimal ones are {minimal}"
+
+
+def is_covered(item: Cell, other: Cell) -> bool:
+    return other != item and all(other[name] <= item[name] for name in item)
 
 
 def never_matters(case: Drawn) -> Iterator[Outcome]:
@@ -432,12 +415,9 @@ STEPS_OF = {
 
 def refute_not_needed(case: Drawn, guard: str, purpose: str) -> str:
     """Return a property that is violated without the guard alone, or another number of states or steps."""
-    constants = case.machine.set_constants({})
-    whole, less = (
-        Search(machine, case.first, case.properties)
-        for machine in (case.machine, without(case.machine, find_guard(case.machine, guard)))
-    )
-    less.interpreter = Interpreter(less.interpreter.machine, constants, bounded=True)
+    constants, changed = case.machine.set_constants({}), without(case.machine, find_guard(case.machine, guard))
+    whole, less = (Search(machine, case.first, case.properties) for machine in (case.machine, changed))
+    less.interpreter = Interpreter(changed, constants, bounded=True)
     for search in (whole, less):
         ends_in_error(search)
     steps, one, other = STEPS_OF[purpose], whole.found, less.found
@@ -503,7 +483,6 @@ def varied(case: Drawn) -> Machine:
 
 def in_base(machine: Machine) -> dict[str, str]:
     """Return the name in the base of each action of a variant."""
-    assert machine.base is not None
     own = {item.name for item in machine.base.actions}
     gone = next(iter(own - {item.name for item in machine.actions}), "")
     return {item.name: item.name if item.name in own else gone for item in machine.actions}
@@ -569,8 +548,7 @@ def cuts(case: Drawn) -> Iterator[Outcome]:
         yield Outcome(claims.Cuts(item), "" if right and item.reached is (count > 0) else f"{count} states", count > 0)
 
 
-HOLDS = ("crashes", "fences")
-"""The bounds of budgets."""
+HOLDS = ("crashes", "fences")  # the bounds of budgets
 
 
 def refute_needed(case: Drawn, claim: claims.Needed) -> str:
@@ -599,16 +577,18 @@ def prevents(case: Drawn) -> Iterator[Outcome]:
         prop = next(prop for prop in case.properties if prop.name == item.name)
         if item.verdict is not Verdict.VIOLATED or item.path is None:
             continue
-        said = []
-        for values in others:
-            try:
-                said.append(is_prevented(case.machine, constants, prop, item.path, values, normalize=True))
-            except UsageError:
-                said.append(None)
+        said = [prevented_by(case, prop, item.path, values) for values in others]
         for values, prevented in zip(others, said, strict=True):
             if prevented:
                 claim = claims.Prevents(" ".join(f"{name}={value}" for name, value in values.items()), prop.name)
                 yield Outcome(claim, refute_prevents(case, prop, item.path, values), False in said)
+
+
+def prevented_by(case: Drawn, prop: Property, path: Any, values: Cell) -> bool | None:
+    """Return whether constants prevent a history, or None if the machine refuses them."""
+    with suppress(UsageError):
+        return is_prevented(case.machine, case.machine.set_constants({}), prop, path, dict(values), normalize=True)
+    return None
 
 
 def refute_prevents(case: Drawn, prop: Property, path: Any, values: Cell) -> str:
@@ -701,9 +681,7 @@ def with_plant(name: str, case: Drawn) -> Iterator[tuple[Outcome, bool]]:
                 yield outcome, bool(again.refuted)
 
 
-def ask(
-    seed: int, kinds: tuple[str, ...] = tuple(QUESTIONS), text: str = "", *, plants: bool | None = None
-) -> dict[str, Any]:
+def ask(seed: int, kinds: tuple[str, ...] = (*QUESTIONS,), text: str = "", *, plants: bool | None = None) -> Any:
     """Return of one machine how many claims of each kind were made, how many could have failed, and what is false."""
     made: Counter[str] = Counter()
     false: list[str] = []

@@ -1,6 +1,4 @@
-"""The comparisons of a random machine: each function returns how an engine differs from the plain semantics, or an
-empty string.
-"""
+"""The comparisons of a random machine: each returns how an engine differs from the plain semantics, or nothing."""
 
 import json
 import random
@@ -42,14 +40,10 @@ from tests.random_machines.case import UNFIT, Case, either, said
 from tests.random_machines.engines import compare_symbolic
 from tests.random_machines.proofs import proof
 
-BLOCK = 64
-"""States that one call expands."""
-MASKED = 2
-"""Number of guards without which a machine is searched."""
-OTHERS = 2
-"""Constants under which code is compared that was compiled under others."""
-FEW = 80
-"""Most states of a machine without a guard before the last expanded level."""
+BLOCK = 64  # states that one call expands
+MASKED = 2  # number of guards without which a machine is searched
+OTHERS = 2  # constants under which code is compared that was compiled under others
+FEW = 80  # most states of a machine without a guard before the last expanded level
 
 
 def successors(case: Case) -> str:
@@ -62,12 +56,9 @@ def successors(case: Case) -> str:
     out, hashes, parents = np.empty(room, run.layout.dtype), np.empty(room, np.uint64), np.empty(room, np.uint32)
     fired, refused = (np.zeros(max(1, many), np.int64) for many in (len(case.machine.actions), source.counters))
     in_steps, alive = np.full(max(1, len(source.step_properties)), -1, np.int64), np.zeros(BLOCK, np.uint8)
-    states, checks = list(graph), run.checks.copy()
-    packed = {
-        key: row.tobytes()
-        for key, row in zip(case.plain.parents, run.layout.encode(list(case.plain.parents)), strict=True)
-    }
-    size = run.layout.dtype.itemsize
+    states, checks, size = list(graph), run.checks.copy(), run.layout.dtype.itemsize
+    known = list(case.plain.parents)
+    packed = {key: row.tobytes() for key, row in zip(known, run.layout.encode(known), strict=True)}
     for first in range(0, len(states), BLOCK):
         keys = states[first : first + BLOCK]
         rows = np.frombuffer(b"".join(packed[key] for key in keys), run.layout.dtype)
@@ -134,7 +125,6 @@ class Bytes(Layout):
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
-        """Every number of a state, as wide as it is in memory."""
         return tuple(leaf._replace(bits=8 * leaf.bytes if leaf.bits else 0) for leaf in super().leaves)
 
 
@@ -179,7 +169,6 @@ class Changing(Search):
 def changing(case: Case) -> str:
     """Compare a search whose code changes over at every round, and one by code for exactly its constants."""
     specialize = case.kernels.source.specialize
-    assert specialize is not None
     return whole(case, kind=Changing) or whole(case, load(specialize(case.constants), CHEAP))
 
 
@@ -231,12 +220,10 @@ class Lenient(PlainSearch):
     """A plain search of a machine without a guard, which ends once it has seen a few states."""
 
     def transitions(self, state: Key) -> Iterator[Transition]:
-        """Yield the transitions that stay in their domains."""
         self.at = state
         yield from self.plain.transitions(state)
 
     def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
-        """Return the states of the next level, unless there are enough."""
         if len(self.parents) >= FEW:
             return [], deep_enough(len(self.levels))
         return super().expand(level, began)
@@ -293,7 +280,6 @@ def walks(case: Case) -> str:
 
 
 def symbolic(case: Case) -> str:
-    """Compare the symbolic engine's successors, guards and predicates."""
     return compare_symbolic(case.machine, case.properties)
 
 

@@ -1,5 +1,4 @@
-"""The constructs of the language, listed from the sources of its checker and of the typed program, and those in
-machines.
+"""The constructs of the language, listed from the sources of its checker and of the typed program.
 
 The checker itself is the list: each of its lines either helps to refuse something, or accepts a construct. A new
 construct brings new lines, which no random machine reaches before the generator knows it.
@@ -23,8 +22,8 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import ModelError, UsageError
 from fencepost.model.language.trees import module_of
 
-from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
+from tests.random_machines.machines import numbered
 
 FOLDER = Path(__file__).parent
 SPEAK = {

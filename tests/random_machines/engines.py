@@ -14,24 +14,18 @@ from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 from tests.helpers.compared import Comparison
 
-Question = Callable[[Machine, tuple[Property, ...]], str]
-"""Returns the difference in a machine, or an empty string."""
+Question = Callable[[Machine, tuple[Property, ...]], str]  # returns the difference in a machine, or an empty string
 
-STATES = 10
-"""Number of states of a machine that are compared one by one."""
-FEW = 4
-"""Number of states checked with z3."""
+STATES = 10  # number of states of a machine that are compared one by one
+FEW = 4  # number of states checked with z3
 _NUMBERS = itertools.count()
 
 
 def module(text: str, folder: Path) -> Any:
-    """Write a model to a file and return its module; raise ModelError if the language refuses it."""
     name = f"random_machine_{next(_NUMBERS)}"
     path = folder / f"{name}.py"
     path.write_text(text)
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
     made = importlib.util.module_from_spec(spec)
     sys.modules[name] = made
     spec.loader.exec_module(made)

@@ -47,7 +47,6 @@ def unlike(s: Any, c: Any, m: Any) -> bool:
 
 
 def altered(draw: random.Random) -> tuple[Machine, str]:
-    """Return a machine, and the helper that is to be another in its module."""
     how = draw.randrange(8)
     item = draw.choice(MACHINE.actions)
     if how == 0:

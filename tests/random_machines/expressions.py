@@ -10,8 +10,7 @@ from tests.random_machines.schema import Domain, Record, Type, parts
 
 LOCALS = ["a", "b", "v", "i", "x", "number", "found", "count", "r"]
 """Names of locals: few, so that they shadow each other."""
-NAMES = {"P": ("l", "h"), "R": ("q", "e"), "M": ("g", "y")}
-"""Names of records, by class."""
+NAMES = {"P": ("l", "h"), "R": ("q", "e"), "M": ("g", "y")}  # names of records, by class
 OURS = ("pc", "turn", "at", "moves_left")
 """Fields of the state that only actions of one sort write, so that a machine has many states."""
 
@@ -21,8 +20,7 @@ class Helper:
     """A helper: its parameters, whether it changes what it is given, what it returns (None: nothing)."""
 
     name: str
-    parameters: list[str]
-    """`State`, `C`, a record's name, the text of an array or a channel, or `int`."""
+    parameters: list[str]  # `State`, `C`, a record's name, the text of an array or a channel, or `int`
     effect: bool
     returns: str | None
     """A record's name, `int`, the number of several, or `both`, which is a number and a record."""
@@ -34,14 +32,10 @@ class Scope:
     """Names of numbers, with the length that they stay below, if that is known."""
     records: dict[str, Record] = field(default_factory=dict)
     arrays: dict[str, Type] = field(default_factory=dict)
-    received: set[str] = field(default_factory=set)
-    """Names of messages that were received."""
-    fixed: set[str] = field(default_factory=set)
-    """Names that must not be given another value."""
-    effects: bool = False
-    """Whether an expression may change the state."""
-    ghosts: bool = False
-    """Whether what is read may be a ghost."""
+    received: set[str] = field(default_factory=set)  # names of messages that were received
+    fixed: set[str] = field(default_factory=set)  # names that must not be given another value
+    effects: bool = False  # whether an expression may change the state
+    ghosts: bool = False  # whether what is read may be a ghost
 
     def give(self, *names: str, below: str = "") -> None:
         self.numbers |= dict.fromkeys(names, below)
@@ -53,7 +47,6 @@ class Scope:
         return [name for name in names if not any(name in getattr(self, known) for known in ("fixed", *others))]
 
     def inner(self) -> "Scope":
-        """Return a scope that knows the same, for a block or a generator."""
         return replace(self, numbers=dict(self.numbers), records=dict(self.records), arrays=dict(self.arrays))
 
     def forget(self, name: str) -> None:
@@ -85,7 +78,6 @@ class Expressions:
         return [item for item in self.parts(scope) if item[2].element is not None and not item[2].queues]
 
     def record(self, scope: Scope, wanted: str, depth: int = 2) -> str | None:
-        """Return a place that holds a record of this class, if there is one."""
         options: list[Callable[[], str]] = [
             partial(str, name) for name, record in scope.records.items() if record.name == wanted and name != "s"
         ]
@@ -107,7 +99,6 @@ class Expressions:
         return None if one is None or other is None else f"({one} if {self.condition(scope, 1)} else {other})"
 
     def at(self, scope: Scope, text: str, sizes: tuple[str, ...], depth: int) -> str:
-        """Return a place, with an index in each of its arrays."""
         return text.format(*(self.index(scope, size, depth) for size in sizes))
 
     def scalar(self, scope: Scope, depth: int, *, written: bool = False) -> tuple[str, Domain] | None:
@@ -164,17 +155,14 @@ class Expressions:
             return self.choices.pick(leaf)(scope, 0)
         more = [
             *leaf, self.arithmetic, self.field, self.condition, self.conditional, self.logic, self.builtin,
-            self.helper, self.fold,
-            self.shift, self.length, self.unary, self.helper, self.extreme,
+            self.helper, self.fold, self.shift, self.length, self.unary, self.helper, self.extreme,
         ]  # fmt: skip
         return self.choices.pick(more)(scope, depth)
 
     def literal(self, _: Scope, __: int) -> str:
-        return self.choices.pick(
-            ["255", "-129", "65536", "2147483647", "-4611686018427387903"]
-            if self.choices.chance(4)
-            else ["0", "1", "2", "-1", "3", "True", "FOUR", "Mood.B", "NONE", "Sour.BAD", "1000003"]
-        )
+        if self.choices.chance(4):
+            return self.choices.pick(["255", "-129", "65536", "2147483647", "-4611686018427387903"])
+        return self.choices.pick(["0", "1", "2", "-1", "3", "True", "FOUR", "Mood.B", "NONE", "Sour.BAD", "1000003"])
 
     def name(self, scope: Scope, depth: int) -> str:
         return self.choices.pick(list(scope.numbers)) if scope.numbers else self.literal(scope, depth)
@@ -205,34 +193,27 @@ class Expressions:
     def unary(self, scope: Scope, depth: int) -> str:
         """Return an operator of one number; the language refuses `~` of a condition, so that stands beside a sum."""
         inner = self.number(scope, depth - 1)
-        return self.choices.pick(
-            [f"(-{inner})", f"(+{inner})", f"(~(0 + {inner}))", f"abs({inner})", f"int({inner})", f"bool({inner})"]
-        )
+        ways = ["(-{})", "(+{})", "(~(0 + {}))", "abs({})", "int({})", "bool({})"]
+        return self.choices.pick(ways).format(inner)
 
     def builtin(self, scope: Scope, depth: int) -> str:
-        """Return the least or the greatest of some numbers."""
         items = [self.number(scope, depth - 1) for _ in range(2 + self.choices.below(2))]
         return f"{self.choices.pick(['min', 'max'])}({', '.join(items)})"
 
     def conditional(self, scope: Scope, depth: int) -> str:
-        return (
-            f"({self.number(scope, depth - 1)} if {self.condition(scope, depth - 1)} "
-            f"else {self.number(scope, depth - 1)})"
-        )
+        then, test = self.number(scope, depth - 1), self.condition(scope, depth - 1)
+        return f"({then} if {test} else {self.number(scope, depth - 1)})"
 
     def logic(self, scope: Scope, depth: int) -> str:
         word = self.choices.pick([" and ", " or "])
-        return (
-            f"({word.join(self.asked(scope, self.number(scope, depth - 1)) for _ in range(2 + self.choices.below(2)))})"
-        )
+        parts = (self.asked(scope, self.number(scope, depth - 1)) for _ in range(2 + self.choices.below(2)))
+        return f"({word.join(parts)})"
 
     def asked(self, scope: Scope, number: str) -> str:
-        """Return a number whose truth is asked: a sum in the place of one that may be NONE, which the language refuses
-        there."""
+        """Return a number whose truth is asked: a sum in the place of one that may be NONE, which is refused there."""
         last = re.split(r"\.", re.sub(r"\[.*\]$", "", number))[-1]
-        kinds = [
-            kind for record in [*self.classes.values(), *scope.records.values()] for kind in types_in(record, last)
-        ]
+        records = [*self.classes.values(), *scope.records.values()]
+        kinds = [kind for record in records for kind in types_in(record, last)]
         kinds += [kind for array in scope.arrays.values() for kind in ends_of(array, last)]
         may_be_none = any(kind.domain is not None and kind.domain.alias == "MaybeThing" for kind in kinds)
         return f"({number} + 0)" if may_be_none or scope.numbers.get(number) == "" else number
@@ -260,14 +241,11 @@ class Expressions:
             return f"({self.number(scope, depth - 1)} {word} {left}{others}{right})"
         if what == 6:
             return f"(not {self.condition(scope, depth - 1)})"
-        if what == 7:
-            return f"({self.condition(scope, depth - 1)} and {self.condition(scope, depth - 1)})"
-        if what == 8:
-            return f"({self.condition(scope, depth - 1)} or {self.condition(scope, depth - 1)})"
-        if what == 9:
-            return self.membership(scope, depth)
-        if what == 10:
-            return self.equality(scope, depth)
+        if what in (7, 8):
+            word = "and" if what == 7 else "or"
+            return f"({self.condition(scope, depth - 1)} {word} {self.condition(scope, depth - 1)})"
+        if what in (9, 10):
+            return (self.membership if what == 9 else self.equality)(scope, depth)
         return self.fold(scope, depth, ["all", "any"])
 
     def membership(self, scope: Scope, depth: int) -> str:
@@ -328,13 +306,8 @@ class Expressions:
             inner.effects = False
             self.bind(inner, "x", None, "c.n")
             sources = ["range(c.n)", "range(2)", "range(c.n + 1)", "range(0, 1 + c.k - 0)", "reversed(range(FOUR))"]
-            target, source = self.choices.pick(
-                [
-                    *(("x", text) for text in sources),
-                    ("(k1, x)", "enumerate(range(c.n))"),
-                    ("(k1, x)", "zip(range(2), range(c.n))"),
-                ]
-            )
+            pairs = [*(("x", text) for text in sources), ("(k1, x)", "enumerate(range(c.n))")]
+            target, source = self.choices.pick([*pairs, ("(k1, x)", "zip(range(2), range(c.n))")])
             return f"{self.choices.pick(['max', 'min'])}({self.number(inner, depth - 1)} for {target} in {source})"
         made = self.fold(scope, depth, ["max", "min"])
         return f"{made[:4]}({made[4:-1]}), default={self.number(replace(scope, effects=False), depth - 2)})"
@@ -375,12 +348,9 @@ class Expressions:
             return name, f"reversed({source})"
         if what == 4 and source == "range(c.n)":
             return name, self.choices.pick(["range(c.n - 1, -1, -1)", "range(0, c.n, 2)"])
+        self.let(scope, place)
         if what == 5 and source == "s.at":
-            scope.numbers[place] = ""
-            scope.fixed = scope.fixed | {place}
             return f"{name}, {place}", "zip(s.at, s.at, strict=True)"
-        scope.numbers[place] = ""
-        scope.fixed = scope.fixed | {place}
         if what == 0:
             start = self.choices.pick(["", ", 1", ", start=c.k"])
             if "s" in scope.records and self.dares(10):
@@ -390,9 +360,12 @@ class Expressions:
             return f"{place}, {name}", f"zip(range(c.k, -1, {self.choices.pick(['-1', '-2'])}), {source})"
         if what == 3:
             return f"{place}, {name}", f"enumerate(reversed({source}))"
-        scope.numbers[other] = "c.n"
-        scope.fixed = scope.fixed | {other}
+        self.let(scope, other, "c.n")
         return f"{place}, ({name}, {other})", f"enumerate(zip({source}, range(c.n)))"
+
+    def let(self, scope: Scope, name: str, below: str = "") -> None:
+        scope.numbers[name] = below
+        scope.fixed = scope.fixed | {name}
 
     def bags(self, scope: Scope) -> list[str]:
         return [text for text, kind in self.roots(scope) if kind.bag]
@@ -424,7 +397,6 @@ class Expressions:
             return self.queue(scope, text, sizes, kind, depth), Type(record=self.classes["M"]), ""
         if kind.bag:
             return text, Type(record=kind.record), ""
-        assert kind.element is not None
         below = "c.n" if kind.element.domain is not None and kind.element.domain.alias == "Thing" else ""
         return self.at(scope, text, sizes, depth), kind.element, below
 
@@ -443,13 +415,11 @@ class Expressions:
         elif kind.element is not None:
             scope.arrays[name] = kind
         else:
-            assert kind.record is not None
             scope.records[name] = kind.record
 
     # -- helpers
 
     def helper(self, scope: Scope, depth: int) -> str:
-        """Return a call of a helper that gives a number."""
         known = [item for item in self.known(scope, "int") if scope.effects or not item.effect]
         return self.call(scope, self.choices.pick(known), depth) if known else self.bits(scope, depth)
 
@@ -465,7 +435,6 @@ class Expressions:
         return [item for item in known if not (helper.effect and head(item[0]) in scope.received)]
 
     def callable(self, scope: Scope, helper: Helper) -> bool:
-        """Return whether there is something to pass for every parameter."""
         return all(kind in ("int", "C") or self.arguments(scope, helper, kind) for kind in helper.parameters)
 
     def known(self, scope: Scope, *returns: str) -> list[Helper]:
@@ -486,17 +455,12 @@ class Expressions:
 
     def bits(self, scope: Scope, depth: int) -> str:
         members, item = self.number(scope, depth - 1), f"min(1000, {self.index(scope, 'c.n', depth)})"
-        return self.choices.pick(
-            [
-                f"bits.contains({members}, {item})",
-                f"bits.size({members} & 7)",
-                f"bits.with_member({members}, {item})",
-                f"bits.without({members}, {item})",
-                f"bits.is_subset({members}, {self.number(scope, depth - 1)})",
-                f"bits.only({item})",
-                f"bits.everyone({self.choices.pick(['c.n', '2', 'c.k'])})",
-            ]
-        )
+        calls = [
+            f"contains({members}, {item})", f"size({members} & 7)", f"with_member({members}, {item})",
+            f"without({members}, {item})", f"is_subset({members}, {self.number(scope, depth - 1)})", f"only({item})",
+            f"everyone({self.choices.pick(['c.n', '2', 'c.k'])})",
+        ]  # fmt: skip
+        return f"bits.{self.choices.pick(calls)}"
 
 
 def head(text: str) -> str:
@@ -504,13 +468,9 @@ def head(text: str) -> str:
 
 
 def unread(number: str) -> str:
-    """Return a number that the checker cannot read: it refuses an index below 0, and such a shift, where it sees
-    them."""
-    return (
-        f"({number} + 0)"
-        if number in ("NONE", "Sour.BAD") or re.fullmatch(r"\(?-*\d{2,}\)?|\(?-+\d\)?", number)
-        else number
-    )
+    """Return a number that the checker cannot read: it refuses an index or a shift below 0 where it sees it."""
+    is_read = number in ("NONE", "Sour.BAD") or re.fullmatch(r"\(?-*\d{2,}\)?|\(?-+\d\)?", number)
+    return f"({number} + 0)" if is_read else number
 
 
 def types_in(record: Record, name: str) -> list[Type]:

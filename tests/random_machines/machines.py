@@ -44,29 +44,14 @@ SOME = (0, 2, Sour.BAD)
 RARE = frozenset({{1, 3}})
 '''
 PARAMETERS = [
-    ("Thing", "c.n", 3),
-    ("MaybeThing", "c.n", 3),
-    ("Range(-1, 1)", "", 3),
-    ("Range(0, C.b)", "", 4),
-    ("Mood", "", 3),
-    ("BitSet(C.n)", "", 8),
-    ("bool", "", 2),
-    ("Thing", "c.n", 3),
-    ("Range(-3, -1)", "", 3),
-    ("Range(C.b, C.k)", "", 7),
-    ("Range(C.k, C.n)", "", 3),
-    ("Range(C.b * -1, C.n - 1)", "", 6),
-    ("BitSet(3)", "", 8),
-    ("Range(0, 17)", "", 18),
-    ("Sour", "", 3),
-    ("Index(C.n + 1)", "", 4),
-    ("Range(-2, 1)", "", 4),
-]
+    ("Thing", "c.n", 3), ("MaybeThing", "c.n", 3), ("Range(-1, 1)", "", 3), ("Range(0, C.b)", "", 4), ("Mood", "", 3),
+    ("BitSet(C.n)", "", 8), ("bool", "", 2), ("Thing", "c.n", 3), ("Range(-3, -1)", "", 3), ("Range(C.b, C.k)", "", 7),
+    ("Range(C.k, C.n)", "", 3), ("Range(C.b * -1, C.n - 1)", "", 6), ("BitSet(3)", "", 8), ("Range(0, 17)", "", 18),
+    ("Sour", "", 3), ("Index(C.n + 1)", "", 4), ("Range(-2, 1)", "", 4),
+]  # fmt: skip
 """Domains of parameters, with the length that their values stay below, and how many values there may be."""
-FEW = 3
-"""Values of a parameter that is always possible."""
-COMBINATIONS = 24
-"""Combinations of parameters that an action may have."""
+FEW = 3  # values of a parameter that is always possible
+COMBINATIONS = 24  # combinations of parameters that an action may have
 
 
 class Author:
@@ -82,8 +67,7 @@ class Author:
         self.sorts = len(self.bags) > 1 and choices.chance(60)
         """Whether a helper moves messages from one bag to the other."""
         self.room = COMBINATIONS
-        self.daring = choices.chance(50)
-        """Whether anything may go wrong: else, nearly nothing does."""
+        self.daring = choices.chance(50)  # whether anything may go wrong: else, nearly nothing does
         self.statements = Statements(choices, self.helpers, self.records, daring=self.daring)
         self.expressions = self.statements.expressions
 
@@ -99,10 +83,9 @@ class Author:
             head + "".join(f"{domain.alias} = Annotated[int, {domain.text}]\n" for domain in known),
             *(self.records[number].text for number in (0, 2, 1, 3)),
         ]
-        parts += [
-            self.helper(number, 1 if number == 0 and choices.chance(75) else choices.below(12))
-            for number in range(choices.below(5))
-        ]
+        for number in range(choices.below(5)):
+            what = 1 if number == 0 and choices.chance(75) else choices.below(12)
+            parts.append(self.helper(number, what))
         parts += [self.sorting()] if self.sorts else []
         parts.append(self.initial())
         names = [f"act{number}" for number in range(1 + choices.below(3))]
@@ -135,10 +118,9 @@ class Author:
         lines = ["for m in one:", f"    x = m.{field}", f"    if x != c.b and len(other) < {size}:"]
         lines += ["        one.remove(m)", f"        other.add({field}=x)"]
         lines += ["for m in other:", f"    if m.{field} == c.n:", f"        m.{field} = 0"]
-        return "\n".join(["def sorts(one, other, c):", *indented(lines)])
+        return defined("sorts(one, other, c)", lines)
 
     def parameter(self, scope: Scope, name: str) -> str:
-        """Return a domain for a parameter, which is known from now on."""
         domain, below, values = self.choices.pick([item for item in PARAMETERS if item[2] <= max(FEW, self.room)])
         self.room //= values
         scope.give(name, below=below)
@@ -163,7 +145,6 @@ class Author:
         elif what == 1:  # counts on, and gives a number
             scope.effects, given, kinds = True, "s, c", ["State", "C"]
             place = self.expressions.scalar(scope, 0, written=True)
-            assert place is not None
             body = [f"{place[0]} = {place[0]} + 1 if {place[0]} < {place[1].high} else {place[1].low}"]
             body.append(f"return {self.expressions.number(scope, 1)}")
         elif what == 2:  # a record of the state
@@ -197,7 +178,7 @@ class Author:
             given, kinds, effect = "r, c", [record.name, "C"], False
             body = [*self.early(scope), f"return {self.expressions.number(scope, 2)}"]
         self.helpers.append(Helper(name, kinds, effect=effect, returns=returns))
-        return "\n".join([f"def {name}({given}):", *indented(body)])
+        return defined(f"{name}({given})", body)
 
     def of_state(self, scope: Scope) -> tuple[list[str], str]:
         kind = self.choices.pick(["R", "R", "P"])
@@ -230,17 +211,14 @@ class Author:
                 return [f"if {test}:", f"    return {value}"]
             scope.numbers["w"] = ""
             return ["w = 0", f"if {test}:", "    w = 1", f"    return w + {value}"]
-        if self.choices.chance(25):
-            source, kind, below = self.expressions.source(scope, 1)
-            inner = scope.inner()
-            name = self.choices.pick([item for item in LOCALS if item not in scope.fixed and item not in scope.numbers])
-            self.expressions.bind(inner, name, kind, below)
-            return [
-                f"for {name} in {source}:",
-                f"    if {self.expressions.condition(inner, 1)}:",
-                f"        return {self.expressions.number(inner, 1)}",
-            ]
-        return []
+        if not self.choices.chance(25):
+            return []
+        source, kind, below = self.expressions.source(scope, 1)
+        inner = scope.inner()
+        name = self.choices.pick([item for item in LOCALS if item not in scope.fixed and item not in scope.numbers])
+        self.expressions.bind(inner, name, kind, below)
+        test, value = self.expressions.condition(inner, 1), self.expressions.number(inner, 1)
+        return [f"for {name} in {source}:", f"    if {test}:", f"        return {value}"]
 
     def initial(self) -> str:
         scope = self.scope(effects=False)
@@ -263,7 +241,7 @@ class Author:
         for _ in range(self.choices.below(3)):
             lines += self.statements.add(scope, 0)
         names = "".join(f", {item.partition('=')[0]}" for item in given)
-        return "\n".join([f"@action({', '.join(given)})", f"def initial(s, c{names}):", *indented(lines)])
+        return defined(f"initial(s, c{names})", lines, f"@action({', '.join(given)})")
 
     def action(self, name: str) -> str:
         scope = self.scope(effects=False)
@@ -308,7 +286,7 @@ class Author:
             {known: below for known, below in first.items() if scope.numbers.get(known) == below},
             messages,
         )
-        return "\n".join([f"@action({', '.join(taken)})", f"def {name}(s, c{names}):", *indented(lines)])
+        return defined(f"{name}(s, c{names})", lines, f"@action({', '.join(taken)})")
 
     def fits(self, lines: list[str]) -> list[str]:
         """Return lines of an effect; some that begin with `if` leave out what they do for the sake of a bound."""
@@ -325,21 +303,20 @@ class Author:
         scope.give("t", below="c.n")
         more = self.statements.store(scope, 0) if self.choices.chance(15) else []
         lines = ['"""Move."""', "require(s.at[t] < 6 - c.n)", "s.at[t] += 1", *more]
-        return "\n".join(["@action(t=Thing)", "def moves(s, c, t):", *indented(lines)])
+        return defined("moves(s, c, t)", lines, "@action(t=Thing)")
 
     def turns(self) -> str:
         turns = self.choices.pick([6, 4, 5, 3])
-        guard = [
-            f"require({self.expressions.condition(self.scope(effects=False), 1)} or s.turn > 0)"
-        ] * self.choices.chance(30)
+        asked = f"require({self.expressions.condition(self.scope(effects=False), 1)} or s.turn > 0)"
+        guard = [asked] if self.choices.chance(30) else []
         sorts = [f"sorts(s.{', s.'.join(self.bags)}, c)"] * self.sorts
         lines = ['"""Turn."""', *guard, *sorts, f"s.turn = s.turn + 1 if s.turn < {turns - 1} else 0"]
-        return "\n".join(["@action()", "def turns(s, c):", *indented(lines)])
+        return defined("turns(s, c)", lines, "@action()")
 
     def spends(self) -> str:
         lines = ['"""Spend."""', "require(s.moves_left > 0, bound=C.b)", "s.moves_left -= 1"]
         lines += self.statements.store(self.scope(effects=True), 0)
-        return "\n".join(["@action()", "def spends(s, c):", *indented(lines)])
+        return defined("spends(s, c)", lines, "@action()")
 
     def guards(self, scope: Scope) -> list[str]:
         lines: list[str] = []
@@ -357,7 +334,6 @@ class Author:
         return lines
 
     def locals(self, scope: Scope) -> list[str]:
-        """Return statements that assign locals, and write nothing."""
         what = self.choices.below(4)
         if what == 0:
             return self.statements.local(scope, 0)
@@ -368,9 +344,8 @@ class Author:
         source, kind, below = self.expressions.source(scope, 1)
         name = self.statements.target(scope)
         inner = scope.inner()
-        item = self.choices.pick(
-            [other for other in LOCALS if other not in (name, *scope.fixed, *scope.numbers, *scope.records)] or ["z"]
-        )
+        taken = (name, *scope.fixed, *scope.numbers, *scope.records)
+        item = self.choices.pick([other for other in LOCALS if other not in taken] or ["z"])
         self.expressions.bind(inner, item, kind, below)
         scope.numbers[name] = ""
         inner.numbers[name] = ""
@@ -384,10 +359,8 @@ class Author:
             word = ["@always", "@sometimes"][what]
             head = f"def {name}(s, c):"
         else:
-            scope = Scope(
-                records={"before": self.state, "after": self.state, "s": self.state},
-                fixed={"before", "after", "s", "c"},
-            )
+            names = ("before", "after", "s")
+            scope = Scope(records=dict.fromkeys(names, self.state), fixed={*names, "c"})
             word = "@step()" if what == 2 else "@sometimes"
             head = f"def {name}(before, after, c):"
             if what == 2 and self.choices.chance(50):
@@ -414,9 +387,8 @@ class Author:
         for _ in range(self.choices.pick([0, 0, 0, 1, 2])):
             lines += self.decided(scope)
         rarely = ["", f" or s.turn != {self.choices.below(4)}", f" or s.pc < {1 + self.choices.below(3)}"]
-        lines.append(
-            f"return {self.expressions.condition(scope, 3)}{self.choices.pick(rarely)}{self.choices.pick(rarely)}"
-        )
+        value = self.expressions.condition(scope, 3)
+        lines.append(f"return {value}{self.choices.pick(rarely)}{self.choices.pick(rarely)}")
         return name, "\n".join([word, head, *indented(lines)])
 
     def decided(self, scope: Scope) -> list[str]:
@@ -445,7 +417,6 @@ class Author:
         return [f"for {target} in {source}:", *indented(body)]
 
     def behaviour(self, actions: list[str]) -> str:
-        """Return a property of whole behaviours, with a parameter."""
         parts, domain = [], self.choices.pick(["Thing", "MaybeThing", "Range(C.b, C.k)", "Mood"])
         for word in ("when", "then"):
             scope = self.scope(effects=False)
@@ -457,9 +428,8 @@ class Author:
 
     def sooner(self) -> str:
         """Return what comes in the end where actions are fair, as one more way to what must come; or nothing."""
-        return self.choices.pick(
-            ["", f" or s.turn == {self.choices.below(4)}", " or s.moves_left == 0", " or s.at[0] >= 5 - c.n"]
-        )
+        ways = ["", f" or s.turn == {self.choices.below(4)}", " or s.moves_left == 0", " or s.at[0] >= 5 - c.n"]
+        return self.choices.pick(ways)
 
     def promises(self, actions: list[str]) -> str:
         """Return what is fair, and what does not happen any more."""
@@ -475,13 +445,11 @@ class Author:
         return f"fair=({', '.join(fair)},){without}"
 
     def cost(self, actions: list[str]) -> str:
-        """Return a property about the cost of what is done before something comes."""
         given = self.choices.below(3)
         large = " * 2305843009213693951" if self.choices.chance(20) else ""
         costs = f"{{turns: {given}{large}, moves: C.k}}" if self.choices.chance(60) else "price"
-        price = self.expressions.condition(
-            Scope(records={"before": self.state, "after": self.state}, fixed={"before", "after", "c"}), 2
-        )
+        scope = Scope(records={"before": self.state, "after": self.state}, fixed={"before", "after", "c"})
+        price = self.expressions.condition(scope, 2)
         then = self.expressions.condition(self.scope(effects=False), 2)
         parts = [
             f"def begins(s, c):\n    return s.turn == {given}",
@@ -489,20 +457,15 @@ class Author:
             f"def price(before, after, c):\n    return {'-1' if self.expressions.dares(60) else 0} + {price}",
         ]
         bound = self.choices.pick(["", ", bound=C.k", ", bound=3"])
-        made = (
-            f'costs = at_most("costs", "It costs.", costs={costs}, '
-            f"when=begins, then=arrives, {self.promises(actions)}{bound})"
-        )
+        last = f"when=begins, then=arrives, {self.promises(actions)}{bound}"
+        made = f'costs = at_most("costs", "It costs.", costs={costs}, {last})'
         return "\n\n\n".join([*(parts if costs == "price" else parts[:2]), made])
 
     def end(self) -> str:
-        """Return a property of all behaviours from the beginning."""
         then = self.expressions.condition(self.scope(effects=False), 2)
         text = f"def over(s, c):\n    return {then}{self.sooner()}"
-        return (
-            f'{text}\n\n\nends = eventually("ends", "It ends.", then=over, '
-            f"fair=({self.choices.pick(['weak', 'strong'])}(moves, turns),))"
-        )
+        word = self.choices.pick(["weak", "strong"])
+        return f'{text}\n\n\nends = eventually("ends", "It ends.", then=over, fair=({word}(moves, turns),))'
 
     def normalize(self) -> str:
         """Return a function that drops something; doing it again changes nothing."""
@@ -515,8 +478,17 @@ class Author:
         if self.choices.chance(30):
             self.statements.added = False
             lines += ["if s.turn == 2:", *indented(self.statements.block(self.scope(effects=True), 1, 3))]
-        return "\n".join(["def normalize(s, c):", *indented(lines)])
+        return defined("normalize(s, c)", lines)
+
+
+def defined(head: str, lines: list[str], *above: str) -> str:
+    return "\n".join([*above, f"def {head}:", *indented(lines)])
 
 
 def machine_text(choices: Choices) -> str:
     return Author(choices).text()
+
+
+def numbered(seed: int) -> str:
+    """Return the text of a machine, which is always the same."""
+    return machine_text(Choices(seed=seed))

@@ -1,5 +1,4 @@
-"""What `prove` says of a random machine, compared with the plain search: never `proved` what is violated, and nothing
-but what happens."""
+"""What `prove` says of a random machine, compared with the plain search: never `proved` what is violated."""
 
 import time
 from collections.abc import Iterator
@@ -14,21 +13,13 @@ from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from tests.random_machines.case import Case
 
 WAYS: tuple[dict[str, Any], ...] = (
-    {"depth": 3},
-    {"k": 2},
-    {"every_state": True},
-    {"unbounded": True},
-    {"depth": 2, "unbounded": True},
-)
+    {"depth": 3}, {"k": 2}, {"every_state": True}, {"unbounded": True}, {"depth": 2, "unbounded": True},
+)  # fmt: skip
 """How properties are proved, beside a plain induction: one of these for each machine."""
-PATIENCE = 0.5
-"""Seconds that z3 has for a question."""
-LONGEST = 4.0
-"""Seconds of a processor after which a proof goes no further."""
-WIDEST = 60
-"""Numbers that the state of a machine has at most if something is proved of it."""
-MOST = 3000
-"""Steps that the plain search has seen of it at most."""
+PATIENCE = 0.5  # seconds that z3 has for a question
+LONGEST = 4.0  # seconds of a processor after which a proof goes no further
+WIDEST = 60  # numbers that the state of a machine has at most if something is proved of it
+MOST = 3000  # steps that the plain search has seen of it at most
 
 
 def proof(case: Case) -> str:
@@ -45,25 +36,21 @@ def proof(case: Case) -> str:
 
 
 def in_one_way(case: Case, way: dict[str, Any]) -> str:
-    """Return how one proof differs, or an empty string."""
     from fencepost.api.calls.prove import prove
 
-    names = [
-        item.name for item in case.of_states if item.kind.must_hold and not (way.get("every_state") and item.over_steps)
-    ]
+    asked = [item for item in case.of_states if item.kind.must_hold]
+    names = [item.name for item in asked if not (way.get("every_state") and item.over_steps)]
     lifted = [name for name, item in case.constants.declared().items() if item.sort == RUNTIME and item.kind is int]
     if not names or (way.get("unbounded") and not lifted):
         return ""
     if way.get("unbounded"):
         way["unbounded"] = lifted[:1]
     ends = time.process_time() + LONGEST
-    given = {
-        "timeout": PATIENCE, "reach": 0, "workers": 1, "cache": False, "cancel": lambda: time.process_time() > ends,
-    }  # fmt: skip
+    given: dict[str, Any] = {"timeout": PATIENCE, "reach": 0, "workers": 1, "cache": False, **way}
+    stops = {"cancel": lambda: time.process_time() > ends}
+    protocol = Protocol(case.machine, case.properties)
     try:
-        found = prove(
-            Protocol(case.machine, case.properties), constants=case.constants, only=names, **given, **way
-        ).proof
+        found = prove(protocol, constants=case.constants, only=names, **given, **stops).proof
     except DomainError as error:
         return "" if {"every_state", "unbounded"} & set(way) else case.untrue(error)
     except (ModelError, UsageError):
@@ -90,7 +77,7 @@ def false(case: Case, found: Proof, way: dict[str, Any]) -> Iterator[str]:
     error = expected.get("raised")
     least = {
         item.name: item.path.length - 1
-        for item in (case.plain.result("", 0.0).properties)
+        for item in case.plain.result("", 0.0).properties
         if item.verdict is Verdict.VIOLATED and item.path is not None
     }
     steps = len(error.steps) if isinstance(error, DomainError) else None

@@ -25,14 +25,12 @@ from fencepost.model.language.errors import ModelError, UsageError
 from tests.helpers.places import ROOT
 from tests.random_machines.case import Case
 from tests.random_machines.comparisons import ALWAYS, SOMETIMES
-from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
+from tests.random_machines.machines import numbered
 
-Look = Callable[[int], dict[str, Any]]
-"""Returns the row of a seed's machine."""
+Look = Callable[[int], dict[str, Any]]  # returns the row of a seed's machine
 
-LIFE = 250
-"""Number of machines per process."""
+LIFE = 250  # number of machines per process
 ENGINES = ("model/language", "explorers/native", "explorers/liveness", "explorers/symbolic", "explorers/walk")
 KINDS = {
     "index": r"is outside the array", "NONE as an index": r"NONE used as an index", "value": r"is out of its domain",
@@ -58,7 +56,6 @@ def kind_of(error: str) -> str:
 
 
 def asked(seed: int) -> dict[str, Any]:
-    """Return the comparisons of a machine."""
     return ALWAYS | {name: ask for name, (every, ask) in SOMETIMES.items() if seed % every == 0}
 
 
@@ -71,21 +68,15 @@ def look_at(seed: int, folder: Path) -> dict[str, Any]:
         return {"seed": seed, "refused": True}
     try:
         case = Case(machine, properties, machine.set_constants({}), seed)
-        row: dict[str, Any] = {"seed": seed, "states": 0, "differs": {}}
         error = case.expected.get("error", "")
-        for name, ask in asked(seed).items():
-            how = _attempt(ask, case)
-            if how:
-                row["differs"][name] = how[:600]
-        row |= {
-            "states": len(case.plain.parents),
-            "acts": sum(map(bool, case.plain.fired.values())),
-            "compared": case.compared,
-        }
+        differs = {name: how[:600] for name, ask in asked(seed).items() if (how := _attempt(ask, case))}
+        row: dict[str, Any] = {
+            "seed": seed, "states": len(case.plain.parents), "differs": differs,
+            "acts": sum(map(bool, case.plain.fired.values())), "compared": case.compared,
+        }  # fmt: skip
         row |= {"error": kind_of(error)} if error else {}
         row |= {"unfit": True} if "unfit" in case.notes else {}
-        row["seconds"] = round(time.process_time() - began, 3)
-        return row
+        return row | {"seconds": round(time.process_time() - began, 3)}
     finally:
         del sys.modules[machine.state.__module__]
 
@@ -129,9 +120,7 @@ def added_to(file: Path) -> Iterator[TextIO]:
         yield out
 
 
-def run(
-    first: int, count: int, seconds: float, file: Path, workers: int = 0, look: Look | None = None
-) -> list[dict[str, Any]]:
+def run(first: int, count: int, seconds: float, file: Path, workers: int = 0, look: Look | None = None) -> Any:
     """Process machines until all are done or time is up; return all rows, including those known before."""
     look = look or _looked_at
     with added_to(file) as out:

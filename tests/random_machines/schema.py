@@ -9,18 +9,16 @@ from tests.random_machines.choices import Choices
 T = TypeVar("T")
 NASTY = [
     "count", "items", "row", "words", "out_words", "shape", "dtype", "real", "np", "f0", "rows", "kernel", "hashes",
-    "label", "entry",
-    "ptr", "call", "ret", "define", "icmp", "i64", "memcpy", "malloc", "free", "exit", "log", "main", "llvm", "numba",
-    "size", "data",
-    "base", "copy", "values", "keys", "self", "type", "match", "print", "id", "len", "sum", "range", "bool", "T",
+    "label", "entry", "ptr", "call", "ret", "define", "icmp", "i64", "memcpy", "malloc", "free", "exit", "log", "main",
+    "llvm", "numba", "size", "data", "base", "copy", "values", "keys", "self", "type", "match", "print", "id", "len",
+    "sum", "range", "bool", "T",
 ]  # fmt: skip
 """Names that mean something to a back end."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain's alias, the ends of it as text in a function, and what the alias stands for if it is none of a
-    class."""
+    """A domain's alias, its ends as text in a function, and what the alias stands for if that is no class."""
 
     alias: str
     low: str
@@ -34,7 +32,6 @@ def numbers(alias: str, low: str, high: str) -> Domain:
 
 
 def annotated(text: str) -> str:
-    """Return a text of a function as it stands in an annotation."""
     text = text.replace("c.", "C.")
     return text.replace("max(", "largest(").replace("min(", "smallest(")
 
@@ -63,20 +60,13 @@ ENDS = [
 ]
 """Ends of domains about the widths that numbers have in engines."""
 OF_CONSTANTS = [
-    ("0", "max(c.k, c.n) + 1"),
-    ("0 - c.k", "c.k"),
-    ("c.b * -1", "c.n"),
-    ("0", "c.b"),
-    ("c.k * -40", "c.n * 50"),
-    ("c.b - 3", "127"),
-    ("-1", "c.k * 42 + 1"),
-    ("0 - c.n * 43", "0"),
-]
+    ("0", "max(c.k, c.n) + 1"), ("0 - c.k", "c.k"), ("c.b * -1", "c.n"), ("0", "c.b"), ("c.k * -40", "c.n * 50"),
+    ("c.b - 3", "127"), ("-1", "c.k * 42 + 1"), ("0 - c.n * 43", "0"),
+]  # fmt: skip
 """Ends of domains that depend on constants."""
 SETS = ["c.n", "c.k", "1", "c.k - 1", "7", "8", "16", "31", "32", "c.n * 5", "c.k + 28", "c.n + 59", "62"]
 """How many members sets may have."""
-ASIDE = 35
-"""Per cent of machines in which a domain is not the usual one."""
+ASIDE = 35  # per cent of machines in which a domain is not the usual one
 
 
 def domains(choices: Choices) -> list[Domain]:
@@ -85,14 +75,10 @@ def domains(choices: Choices) -> list[Domain]:
 
     ends = [(str(low), str(high)) for low, high in ENDS]
     size = usual(SETS[0], SETS[1:])
+    last = str((1 << int(size)) - 1) if size.isdigit() else f"(1 << ({size})) - 1"
     return [
         *FIXED,
-        Domain(
-            "Things",
-            "0",
-            str((1 << int(size)) - 1) if size.isdigit() else f"(1 << ({size})) - 1",
-            f"BitSet({annotated(size)})",
-        ),
+        Domain("Things", "0", last, f"BitSet({annotated(size)})"),
         numbers("Widest", *usual(OF_CONSTANTS[0], OF_CONSTANTS[1:])),
         numbers("Large", *usual(("-1000000", "1000000"), ends)),
         numbers("Twice", *usual(("0", "2 * c.k - 1"), ends)),
@@ -117,10 +103,9 @@ class Type:
             return self.domain.alias
         if self.element is not None:
             return f"Annotated[Array[{self.element.text}], {sized(self.size)}]"
-        assert self.record is not None
-        if self.channel:
-            return f"Annotated[Channel[{self.record.name}], {sized(self.size)}]"
-        return f"Annotated[Bag[{self.record.name}], {sized(self.size)}]" if self.bag else self.record.name
+        if self.channel or self.bag:
+            return f"Annotated[{'Channel' if self.channel else 'Bag'}[{self.record.name}], {sized(self.size)}]"
+        return self.record.name
 
     @property
     def queues(self) -> bool:
@@ -138,8 +123,7 @@ class Record:
         return "\n".join([f"class {self.name}(Record):", *(f"    {name}: {kind.text}" for name, kind in self.fields)])
 
 
-SIZES = ["c.n", "c.k", "2", "c.k + 1", "min(c.k, 2)"]
-"""Usual lengths of arrays, as texts in a function."""
+SIZES = ["c.n", "c.k", "2", "c.k + 1", "min(c.k, 2)"]  # usual lengths of arrays, as texts in a function
 ODD_SIZES = ["1", "c.k - 1", "c.k * 5", "c.n * 3", "c.n + c.k", "max(c.k, c.n)", "17", "40"]
 """Lengths of some arrays of numbers."""
 
@@ -149,8 +133,7 @@ def sized(size: str) -> str:
 
 
 def parts(kind: Type, text: str = "", sizes: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...], Type]]:
-    """Yield the places in a place, itself first: each with `{}` for every index, and the lengths of the arrays that
-    those are in."""
+    """Yield the places in a place, itself first: each with `{}` for every index, and the lengths of its arrays."""
     yield text, sizes, kind
     if kind.queues or kind.bag:
         return
@@ -203,11 +186,11 @@ class Schema:
         outer = Record("R", self.scalars(2))
         outer.fields.append((self.fresh(), Type(record=inner)))
         if choices.chance(60):
-            element = Type(record=inner) if choices.chance(40) else self.scalar()
+            element = self.element(inner, 40)
             outer.fields.append((self.fresh(), array(choices, element)))
         message = Record("M", self.scalars(2))
         if choices.chance(30):
-            element = Type(record=inner) if choices.chance(50) else self.scalar()
+            element = self.element(inner, 50)
             message.fields.append((self.fresh(), array(choices, element)))
         if choices.chance(20):
             message.fields.append((self.fresh(), Type(record=inner)))
@@ -217,6 +200,9 @@ class Schema:
         if choices.chance(15):
             outer.fields.append((self.fresh(), channel(choices, message, 0)))
         return [inner, outer, message, state]
+
+    def element(self, record: Record, percent: int) -> Type:
+        return Type(record=record) if self.choices.chance(percent) else self.scalar()
 
     def state(self, inner: Record, outer: Record, message: Record) -> Record:
         choices = self.choices
@@ -235,7 +221,7 @@ class Schema:
         if choices.chance(50):
             fields.append((self.fresh(), Type(record=outer)))
         if choices.chance(40):
-            row = array(choices, Type(record=inner) if choices.chance(30) else self.scalar())
+            row = array(choices, self.element(inner, 30))
             matrix = Type(element=row, size=choices.pick(SIZES))
             fields.append((self.fresh(), matrix))
             if choices.chance(20):

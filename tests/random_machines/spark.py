@@ -14,8 +14,8 @@ from pyspark import SparkContext
 
 from tests.random_machines.case import Case, said
 from tests.random_machines.comparisons import goes_wrong_in_behaviours, of_states
-from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
+from tests.random_machines.machines import numbered
 
 
 def differs(context: SparkContext, text: str, case: Case) -> str:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from tests.random_machines.choices import Choices
 from tests.random_machines.expressions import LOCALS, NAMES, Expressions, Helper, Scope, head
+from tests.random_machines.schema import Domain, Record, Type
 
-if TYPE_CHECKING:
-    from tests.random_machines.choices import Choices
-    from tests.random_machines.schema import Domain, Record, Type
-
-DEPTH = 3
-"""How deep expressions are."""
+DEPTH = 3  # how deep expressions are
 
 
 class Statements:
@@ -20,7 +16,6 @@ class Statements:
         self.choices, self.helpers = choices, helpers
         self.classes = {record.name: record for record in records}
         self.expressions = Expressions(choices, helpers, self.classes, daring=daring)
-        self.returns = ""
         self.added = False
 
     def block(self, scope: Scope, depth: int, most: int = 3, *, loop: bool = False) -> list[str]:
@@ -29,18 +24,8 @@ class Statements:
         for _ in range(1 + self.choices.below(most)):
             lines += self.statement(scope, depth)
         if depth < 2 and self.choices.chance(18):
-            ways = ["break", "continue"] if loop else []
-            lines.append(self.choices.pick([*ways, self.leave(scope)]))
+            lines.append(self.choices.pick(["break", "continue", "return"] if loop else ["return"]))
         return lines
-
-    def leave(self, scope: Scope) -> str:
-        return (
-            f"return {self.expressions.number(scope, 2)}"
-            if self.returns == "int"
-            else "return"
-            if not self.returns
-            else "pass"
-        )
 
     def statement(self, scope: Scope, depth: int) -> list[str]:
         simple = [
@@ -91,7 +76,6 @@ class Statements:
         return [f"{place} {self.choices.pick(words)} {self.expressions.condition(scope, 2)}"]
 
     def target(self, scope: Scope) -> str:
-        """Return a name for a number, which may have been one before."""
         return self.choices.pick(scope.free(LOCALS, "numbers"))
 
     def local(self, scope: Scope, _: int) -> list[str]:
@@ -124,9 +108,8 @@ class Statements:
         """Let a name stand for a record, or two names for two, or for a number and a record."""
         kind = self.choices.pick(["P", "R", "P", "R", "M"])
         names, several = scope.free(NAMES[kind], "records"), self.choices.below(8)
-        place = (
-            self.expressions.either(scope, kind) if self.choices.chance(20) else self.expressions.record(scope, kind)
-        )
+        either = self.expressions.either if self.choices.chance(20) else self.expressions.record
+        place = either(scope, kind)
         other = self.expressions.record(scope, kind) if several == 7 else None
         if place is None or not names:
             return ["pass"]
@@ -145,9 +128,8 @@ class Statements:
         return [f"{name} = {place}"]
 
     def alias(self, scope: Scope, _: int) -> list[str]:
-        found = [
-            item for item in self.expressions.arrays(scope) if item[0] != "s.at" and head(item[0]) not in scope.received
-        ]
+        arrays = self.expressions.arrays(scope)
+        found = [item for item in arrays if item[0] != "s.at" and head(item[0]) not in scope.received]
         names = scope.free(("w", "z"), "arrays")
         if not found or not names:
             return ["pass"]
@@ -164,10 +146,8 @@ class Statements:
         if not bags or "s" not in scope.records or "m" in scope.records or "m" in scope.numbers or "m" in scope.fixed:
             return self.store(scope, depth)
         field, _ = self.choices.pick(self.fields())
-        lines = [
-            f"for m in {self.choices.pick(bags)}:",
-            f"    s.out = max(-1000000000, min(1000000000, s.out * 7 + m.{field}))",
-        ]
+        line = f"    s.out = max(-1000000000, min(1000000000, s.out * 7 + m.{field}))"
+        lines = [f"for m in {self.choices.pick(bags)}:", line]
         return [*lines, "    break"] if self.choices.chance(30) else lines
 
     def effect(self, scope: Scope, depth: int) -> list[str]:
@@ -194,11 +174,8 @@ class Statements:
         return [f"{target} = {source}"]
 
     def stores(self, scope: Scope, target: str) -> bool:
-        return (
-            "(" not in target.split("[", maxsplit=1)[0]
-            and not target.isidentifier()
-            and head(target) not in scope.received
-        )
+        named = target.isidentifier() or "(" in target.split("[", maxsplit=1)[0]
+        return not named and head(target) not in scope.received
 
     def refresh(self, scope: Scope) -> None:
         for name in list(scope.records):
@@ -207,15 +184,15 @@ class Statements:
         scope.arrays.clear()
 
     def branch(self, scope: Scope, depth: int) -> list[str]:
-        lines = [f"if {self.expressions.condition(scope, 2)}:", *indented(self.block(scope.inner(), depth - 1, 2))]
+        lines = [f"if {self.expressions.condition(scope, 2)}:", *self.inside(scope, depth)]
         if self.choices.chance(20):
-            lines += [
-                f"elif {self.expressions.condition(scope, 1)}:",
-                *indented(self.block(scope.inner(), depth - 1, 2)),
-            ]
+            lines += [f"elif {self.expressions.condition(scope, 1)}:", *self.inside(scope, depth)]
         if self.choices.chance(40):
-            lines += ["else:", *indented(self.block(scope.inner(), depth - 1, 2))]
+            lines += ["else:", *self.inside(scope, depth)]
         return lines
+
+    def inside(self, scope: Scope, depth: int) -> list[str]:
+        return indented(self.block(scope.inner(), depth - 1, 2))
 
     def loop(self, scope: Scope, depth: int) -> list[str]:
         """Run a block for each of some items; a message of the bag at hand may be removed."""
@@ -237,10 +214,8 @@ class Statements:
             body += [f"if {self.expressions.condition(inner, 1)}:", f"    {source}.remove({name})"]
         if self.expressions.queued(scope, source) and head(source) not in scope.received and self.choices.chance(50):
             less = self.choices.pick(["clear", "popleft"])
-            change = self.choices.pick(
-                [f"if len({source}) > 1:\n    {source}.{less}()", f"if len({source}) == 1:\n    {source}.add()"]
-            )
-            body = [*change.split("\n"), *body]
+            shorter = [f"if len({source}) > 1:", f"    {source}.{less}()"]
+            body = [*self.choices.pick([shorter, [f"if len({source}) == 1:", f"    {source}.add()"]]), *body]
             if whole == source and self.choices.chance(50):
                 whole = f"reversed({source})"
         for known in set(scope.numbers) & set(LOCALS) - scope.fixed:
@@ -274,12 +249,8 @@ class Statements:
         return [f"{', '.join(names)} = {text}"]
 
     def pipe(self, scope: Scope, depth: int) -> list[str]:
-        """Put a message in a channel, or take one out."""
-        found = [
-            (text, sizes, kind)
-            for text, sizes, kind in self.expressions.parts(scope)
-            if kind.queues and head(text) not in scope.received
-        ]
+        parts = self.expressions.parts(scope)
+        found = [item for item in parts if item[2].queues and head(item[0]) not in scope.received]
         if not found:
             return self.store(scope, depth)
         text, sizes, kind = self.choices.pick(found)

@@ -1,14 +1,7 @@
-"""Random machines whose things may be interchangeable: whether the tool may say so, and what searches with it find.
-
-`python -m tests.random_machines.symmetric FIRST LAST` looks at many, in the native engine too if a third word is given.
-"""
+"""Random machines whose things may be interchangeable: whether the tool may say so, and what searches with it find."""
 
 import random
 import re
-import sys
-import tempfile
-from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from fencepost.explorers import plain, search
@@ -20,7 +13,6 @@ from fencepost.model.language.errors import DomainError, ModelError
 from fencepost.model.language.symmetry import Symmetry
 
 from tests.helpers.symmetry import distinguished
-from tests.random_machines.engines import load
 
 HEAD = """
 from typing import Annotated
@@ -157,9 +149,8 @@ def text_of(seed: int) -> str:
         lines += [drawn(EFFECTS, DARING, things) for _ in range(1 + chosen.randrange(2))]
         given = "".join(f", {thing}: int" for thing in things)
         taken = ", ".join(f"{thing}=Thing" for thing in things)
-        parts.append(
-            "\n    ".join([f"@action({taken})\ndef {name}(s: State, c: C{given}) -> None:", '"It acts."', *lines])
-        )
+        head = f"@action({taken})\ndef {name}(s: State, c: C{given}) -> None:"
+        parts.append("\n    ".join([head, '"It acts."', *lines]))
     parts.append(TAKES + drawn(EFFECTS, DARING, "t"))
     parts.append(NEVER + drawn(CONDITIONS, DOUBTFUL, "") + " or s.k < 3")
     parts.append(EACH + drawn(CONDITIONS, DOUBTFUL, "t") + " or s.k < 2")
@@ -169,10 +160,8 @@ def text_of(seed: int) -> str:
     return "\n\n\n".join(parts) + "\n"
 
 
-MOST = 60
-"""States that are permuted and expanded one by one."""
-DEPTH = 5
-"""Levels that searches go through."""
+MOST = 60  # states that are permuted and expanded one by one
+DEPTH = 5  # levels that searches go through
 
 
 def look_at(machine: Machine, properties: tuple[Property, ...], things: int, *, native: bool) -> str:
@@ -214,20 +203,3 @@ def compared(machine: Machine, properties: tuple[Property, ...], constants: Cons
 def said(result: Result) -> list[Any]:
     """Return each verdict with the length of its history."""
     return [(item.name, item.verdict, item.path and item.path.length) for item in result.properties]
-
-
-def main(first: int, last: int, *, native: bool) -> None:
-    """Look at machines, print those that differ, then how many were refused, and why."""
-    found: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(first, last):
-            text = look_at(*load(text_of(seed), Path(folder)), 2 + seed % 2, native=native)
-            found[text if text.startswith("refused") else "differs" if text else "shown"] += 1
-            if text and not text.startswith("refused"):
-                sys.stdout.write(f"{seed} {text}\n")
-    for text, many in found.most_common():
-        sys.stdout.write(f"{many:6}  {text}\n")
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), native=len(sys.argv) > 3)

@@ -57,10 +57,9 @@ LONGEST, MOST = 5.0, 1 << 30
 """Limits of an input, in seconds and bytes."""
 WORDS = [
     "", "0", "-1", "NONE", "1e9", "0x10", "1_000", "+1", "²", "\u0663", "9" * 400, "-" + "9" * 400, "9" * 5000,
-    "[" * 3000, "{" * 3000,
-    "\x00", "\x1b[31m", "\u2028", "\ud7ff", "\r", "loop:", "=", "==", "----", "/etc/passwd", "../../x", "$(id)",
-    "null", "NaN", "1e999",
-    "true", '"', "\\", "cos\nsystem\n(S'id'\ntR.", "\x80\x04N.", "x" * 50_000,
+    "[" * 3000, "{" * 3000, "\x00", "\x1b[31m", "\u2028", "\ud7ff", "\r", "loop:", "=", "==", "----", "/etc/passwd",
+    "../../x", "$(id)", "null", "NaN", "1e999", "true", '"', "\\", "cos\nsystem\n(S'id'\ntR.", "\x80\x04N.",
+    "x" * 50_000,
 ]  # fmt: skip
 
 
@@ -79,11 +78,8 @@ def edited(draw: random.Random, content: bytes) -> bytes:
         elif what == 2:
             made[at:at] = made[at:upto][:100_000]
         elif what == 3:
-            made[at:upto] = (
-                os.fsencode(draw.choice(WORDS))
-                if draw.random() < 0.5
-                else draw.choice(WORDS).encode("utf-8", "replace")
-            )
+            word = draw.choice(WORDS)
+            made[at:upto] = os.fsencode(word) if draw.random() < 0.5 else word.encode("utf-8", "replace")
         elif what == 4:
             made = made[:at]
         else:
@@ -113,7 +109,6 @@ def otherwise(draw: random.Random, data: Any) -> Any:
 
 
 def places(data: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield every part of JSON, as its container and key."""
     if isinstance(data, dict | list):
         for key in data if isinstance(data, dict) else range(len(data)):
             yield data, key
@@ -173,43 +168,46 @@ class Hostile:
             self.dumped = DUMP.encode()
             (folder / "dump.txt").write_bytes(self.dumped)
             read([folder / "dump.txt"], folder / "audit", None, None, resume=False)
-            self.swept = {
-                "format": sweeping.FORMAT,
-                "question": {"seed": 0, "weights": {}},
-                "models": {"{}": {"model": "x"}},
-            }
+            question = {"seed": 0, "weights": {}}
+            self.swept = {"format": sweeping.FORMAT, "question": question, "models": {"{}": {"model": "x"}}}
 
     def ask(self, options: Options) -> None:
-        """Search the small grid."""
         search(self.machine, self.constants, grid.PROPERTIES, options)
 
+    def edited(self, content: bytes) -> bytes:
+        return edited(self.draw, content)
+
+    def text(self, content: bytes) -> str:
+        return self.edited(content).decode("utf-8", "replace")
+
+    def copied(self, kept: Path) -> Path:
+        copy = self.folder / "copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(kept, copy)
+        return copy
+
     def trace(self) -> None:
-        """Replay a trace given as text."""
-        replay_text(edited(self.draw, self.draw.choice(self.traces)).decode("utf-8", "replace"))
+        replay_text(self.text(self.draw.choice(self.traces)))
 
     def trace_file(self) -> None:
         path = self.folder / "a.trace"
-        path.write_bytes(edited(self.draw, self.draw.choice(self.traces)))
+        path.write_bytes(self.edited(self.draw.choice(self.traces)))
         replay(str(path))
 
     def checkpoint(self) -> None:
-        copy = self.folder / "copy"
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(self.kept, copy)
+        copy = self.copied(self.kept)
         files = sorted(path for path in copy.rglob("*") if path.is_file())
         path = copy / "manifest.json" if self.draw.random() < 0.5 else self.draw.choice(files)
-        path.write_bytes(edited(self.draw, path.read_bytes()))
+        path.write_bytes(self.edited(path.read_bytes()))
         self.ask(Options(workers=1, checkpoint=str(copy), resume=True))
 
     def link(self) -> None:
         """Open a link in the explorer, and import a trace."""
-        text = edited(self.draw, self.draw.choice(self.links).encode()).decode("utf-8", "replace")
-        Session().answer(json.dumps({"ask": "open", "link": text}))
+        Session().answer(json.dumps({"ask": "open", "link": self.text(self.draw.choice(self.links).encode())}))
 
     def request(self) -> None:
-        """Send a request to the explorer's server."""
         whole = b"GET /index.html HTTP/1.1\r\nHost: 127.0.0.1\r\nRange: bytes=0-9\r\n\r\n"
-        asked = edited(self.draw, whole if self.draw.random() < 0.5 else whole.replace(b"index.html", b"../a.trace"))
+        asked = self.edited(whole if self.draw.random() < 0.5 else whole.replace(b"index.html", b"../a.trace"))
         said = io.StringIO()
         with (
             contextlib.redirect_stderr(said),
@@ -225,12 +223,11 @@ class Hostile:
         """Read the output of Kafka's tool for a metadata log, and follow its partitions."""
         path, into = self.folder / "dump.txt", self.folder / "read"
         shutil.rmtree(into, ignore_errors=True)
-        path.write_bytes(edited(self.draw, self.dumped) if self.draw.random() < 0.5 else self.records())
+        path.write_bytes(self.edited(self.dumped) if self.draw.random() < 0.5 else self.records())
         found = read([path], into, None, None, resume=False)
         rows = table(found)
-        if rows:
-            for row in followed(found, rows):
-                when(row.time)
+        for row in followed(found, rows) if rows else ():
+            when(row.time)
 
     def records(self) -> bytes:
         lines = DUMP.splitlines(keepends=True)
@@ -241,18 +238,16 @@ class Hostile:
 
     def audit(self) -> None:
         """Resume an audit with an edited manifest."""
-        copy = self.folder / "audit copy"
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(self.folder / "audit", copy)
+        copy = self.copied(self.folder / "audit")
         manifest = copy / "records.json"
-        manifest.write_bytes(edited(self.draw, manifest.read_bytes()))
+        manifest.write_bytes(self.edited(manifest.read_bytes()))
         (self.folder / "dump.txt").write_bytes(self.dumped)
         read([self.folder / "dump.txt"], copy, None, None, resume=True)
 
     def sweep(self) -> None:
         folder = self.folder / "sweep"
         folder.mkdir(exist_ok=True)
-        (folder / sweeping.MANIFEST).write_bytes(edited(self.draw, sealed.seal(self.swept)))
+        (folder / sweeping.MANIFEST).write_bytes(self.edited(sealed.seal(self.swept)))
         sweeping._manifest(str(folder))
 
     def cached_object(self) -> None:
@@ -260,32 +255,28 @@ class Hostile:
         folder = self.folder / "objects"
         libraries.write(folder, "ab" * 32, made)
         path = libraries.file_of(folder, "ab" * 32)
-        changed = edited(self.draw, path.read_bytes())
-        same = changed == path.read_bytes()
-        path.write_bytes(changed)
+        whole = path.read_bytes()
+        path.write_bytes(changed := self.edited(whole))
         found = libraries.read(folder, "ab" * 32)
-        assert found is None or same or found == made, "a damaged object was believed"
+        assert found is None or changed == whole or found == made, "a damaged object was believed"
 
     def proof(self) -> None:
         """Read a proof of the cache, which is unpickled only if it is whole."""
         path = self.folder / "a.proof"
-        path.write_bytes(edited(self.draw, hashlib.sha256(b"\x80\x04N.").digest() + b"\x80\x04N."))
+        path.write_bytes(self.edited(hashlib.sha256(b"\x80\x04N.").digest() + b"\x80\x04N."))
         with contextlib.redirect_stderr(io.StringIO()):
             assert cache._kept(path) is None, "a damaged proof was believed"
 
     def settings(self) -> None:
-        """Read constants as `--set` gives them."""
         names = [*self.protocol.machine.constants.declared(), *WORDS]
-        text = edited(self.draw, f"{self.draw.choice(names)}={self.draw.choice(WORDS)}".encode()).decode(
-            "utf-8", "replace"
-        )
+        text = self.text(f"{self.draw.choice(names)}={self.draw.choice(WORDS)}".encode())
         parse_setting(self.protocol.machine, "--set", text)
 
     def rows(self) -> None:
         """Read finished rows, manifests, sweeps: JSON with a checksum."""
         text = json.dumps({"format": 1, "rows": [1, 2.5, None, {"a": "b"}], "checksum": "0" * 64}).encode()
         with contextlib.suppress(BrokenSealError):
-            unseal(parse_object(edited(self.draw, text)))
+            unseal(parse_object(self.edited(text)))
 
 
 def ended(asking: socket.socket) -> None:
@@ -305,7 +296,6 @@ def peak() -> int:
 
 
 def run(seed: int, count: int, seconds: float, folder: Path) -> dict[str, Any]:
-    """Try this many inputs, and return the results."""
     hostile, began, seen = Hostile(folder, seed), time.monotonic(), Counter[str]()
     failures: list[str] = []
     longest, names = 0.0, list(hostile.readers)
@@ -322,17 +312,11 @@ def run(seed: int, count: int, seconds: float, folder: Path) -> dict[str, Any]:
             failures.append(f"{name} {seed} {number}: {traceback.format_exc()[-700:]}")
         seen[name] += 1
         longest = max(longest, time.monotonic() - start)
-    memory = peak()
-    if longest > LONGEST or memory > MOST or set(folder.parent.iterdir()) - around:
-        failures.append(f"{longest:.1f} s, {memory:,} bytes, files outside: {set(folder.parent.iterdir()) - around}")
-    inputs = sum(seen[name] for name in names)
-    return {
-        "inputs": inputs,
-        **seen,
-        "longest seconds": round(longest, 2),
-        "megabytes": memory >> 20,
-        "failures": failures,
-    }
+    memory, outside = peak(), set(folder.parent.iterdir()) - around
+    if longest > LONGEST or memory > MOST or outside:
+        failures.append(f"{longest:.1f} s, {memory:,} bytes, files outside: {outside}")
+    sizes = {"longest seconds": round(longest, 2), "megabytes": memory >> 20}
+    return {"inputs": sum(seen[name] for name in names), **seen, **sizes, "failures": failures}
 
 
 def main() -> int:

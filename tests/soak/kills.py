@@ -37,7 +37,6 @@ def killed(kind: str, draw: random.Random, folder: Path, longest: float) -> tupl
 
 
 def run(seed: int, kills: int, seconds: float, folder: Path, kinds: list[str]) -> dict[str, Any]:
-    """Kill this many processes, and return the results."""
     draw, began = random.Random(seed), time.monotonic()  # noqa: S311 (no secret)
     found, counts, wanted, took = Counter[str](), Counter[str](), {}, {}
     while sum(counts.values()) < kills and time.monotonic() - began < seconds:
@@ -56,7 +55,6 @@ def run(seed: int, kills: int, seconds: float, folder: Path, kinds: list[str]) -
 
 
 def answered(kind: str, folder: Path) -> Any:
-    """Return the answer of undisturbed work."""
     folder.mkdir()
     child = long_work.begun(kind, folder / "kept", folder / "answer.json")
     os.waitpid(child, 0)
@@ -76,12 +74,12 @@ def asked(name: str, doc: str | None, **defaults: float) -> argparse.Namespace:
 
 
 def main() -> int:
-    """Run; return 1 if an answer differs."""
     given = asked("kills", __doc__, count=500, more=20, seconds=3600.0)
     with tempfile.TemporaryDirectory() as folder:
-        found = run(given.seed, given.count - given.more, given.seconds, Path(folder) / "killed", list(long_work.KINDS))
+        place = Path(folder) / "killed"
+        found = run(given.seed, given.count - given.more, given.seconds, place, list(long_work.KINDS))
         if given.more:
-            more = run(given.seed, given.more, given.seconds, Path(folder) / "killed", list(long_work.MORE))
+            more = run(given.seed, given.more, given.seconds, place, list(long_work.MORE))
             found = {name: found[name] + more[name] for name in ("kills", "works", "differ")} | {
                 "by kind": found["by kind"] | more["by kind"]
             }

@@ -8,21 +8,15 @@ import signal
 import time
 import traceback
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding  # noqa: F401 (all work needs it, and it takes long)
-import numpy as np  # noqa: F401 (likewise)
-import z3  # noqa: F401 (likewise)
 from fencepost import api
-from fencepost.api.calls import ablate as ablating  # noqa: F401 (likewise)
 from fencepost.cli.failures import explain
 from fencepost.cli.status import Exit
-from fencepost.explorers.evidence import ablation, faults  # noqa: F401 (likewise)
-from fencepost.explorers.native import masked, search  # noqa: F401 (likewise)
-from fencepost.explorers.symbolic import cache  # noqa: F401 (likewise)
 from fencepost.invariants.protocols import Protocol, protocol
 from fencepost.model.language.errors import UsageError
 
@@ -34,9 +28,14 @@ from tests.helpers.parameters import words
 from tests.machines import grid, lamps, vault
 from tests.random_machines.run import run as look_at_machines
 
+for name in words(
+    "llvmlite.binding numpy z3 fencepost.api.calls.ablate fencepost.explorers.evidence.ablation "
+    "fencepost.explorers.evidence.faults fencepost.explorers.native.masked fencepost.explorers.native.search "
+    "fencepost.explorers.symbolic.cache"
+):
+    import_module(name)  # all work needs them, and they take long
 SIZES = {"width": 60, "starts": 4, "resting": 1}
-SLICE = 0.1
-"""Seconds between two checkpoints."""
+SLICE = 0.1  # seconds between two checkpoints
 KAFKA = "4.1.2"
 OVER = ("seconds", "reading_seconds", "read_now", "solver_seconds", "walking_seconds", "steps_per_second",
 "walked_now", "cached", "notes", *VARIABLE)  # fmt: skip
@@ -44,8 +43,6 @@ OVER = ("seconds", "reading_seconds", "read_now", "solver_seconds", "walking_sec
 
 
 def searched(**options: Any) -> Callable[[Path], Any]:
-    """Return a search that is saved every few rounds."""
-
     def work(folder: Path) -> Any:
         while True:
             kept = {"checkpoint": folder, "resume": (folder / "manifest.json").exists(), "budget": SLICE}
@@ -60,21 +57,23 @@ def catalogue(folder: Path) -> Any:
     """Run part of the catalogue, some runs in several parts."""
     command = words(f"check kip101 kip279 --profile ci --checkpoint {folder} --workers 1 --budget")
     while True:
-        there = ["--resume"] if any(folder.rglob("*.json")) else []
-        found = said(*command, f"{5 * SLICE}s", *there)
+        found = said(*command, f"{5 * SLICE}s", *resuming(folder.rglob("*.json")))
         if found["as_expected"]:
             return found
 
 
+def resuming(files: Iterable[Path]) -> list[str]:
+    """Return the option by which a command goes on from what an earlier one has left."""
+    return ["--resume"] if any(files) else []
+
+
 def matrix(folder: Path) -> Any:
-    """Search a machine without each of its guards."""
     kept = {"checkpoint": folder, "resume": any(folder.glob("*.json"))}
     found = api.ablate(Protocol(grid.MACHINE, grid.PROPERTIES), constants=SIZES, workers=1, **kept)
     return fixed(found.to_dict())
 
 
 def fault_table(folder: Path) -> Any:
-    """Find the fewest faults in several settings."""
     kept = {"checkpoint": folder, "resume": any(folder.glob("*.json"))}
     grid_of = {"copies": (1, 2, 3), "floods": (0, 1, 2)}
     of_vault = Protocol(vault.MACHINE, vault.PROPERTIES)
@@ -83,7 +82,6 @@ def fault_table(folder: Path) -> Any:
 
 
 def proof(folder: Path) -> Any:
-    """Prove properties, or find the proof in the cache."""
     os.environ["FENCEPOST_CACHE"] = str(folder)
     folder.chmod(0o700)
     return fixed(api.prove(Protocol(lamps.MACHINE, lamps.PROPERTIES), depth=2, workers=1).to_dict())
@@ -94,12 +92,11 @@ def walks(folder: Path) -> Any:
     file = folder / "a.trace"
     if file.exists():
         said("replay", str(file), plain=True)  # the trace is whole
-    found = said("simulate", "kip101", "--walks", "3000", "--trace", str(file), "--workers", "1")
+    found = said(*words(f"simulate kip101 --walks 3000 --trace {file} --workers 1"))
     return {**found, "trace": file.read_text()}
 
 
 def machines(folder: Path) -> Any:
-    """Compare random machines on every engine."""
     rows = look_at_machines(1, 4, 600, folder / "machines.jsonl")
     return sorted((fixed(row) for row in rows), key=lambda row: row["seed"])
 
@@ -109,30 +106,27 @@ def measured_matrix(folder: Path) -> Any:
 
 
 def searched_on_spark(folder: Path) -> Any:
-    there = ["--resume"] if (folder / "spark.json").exists() else []
-    where = ["--engine", "spark", "--master", "local[2]", "--handover", "50", "--partitions", "4"]
-    return said("check", "kip320", "--set", "replicas=2", *where, "--checkpoint", str(folder), *there)
+    where = words("--set replicas=2 --engine spark --master local[2] --handover 50 --partitions 4")
+    return said("check", "kip320", *where, "--checkpoint", str(folder), *resuming(folder.glob("spark.json")))
 
 
 def sweep(folder: Path) -> Any:
-    """Take walks on Spark."""
-    there = ["--resume"] if (folder / "walks").exists() and any((folder / "walks").iterdir()) else []
-    return said("sweep", "kip320", "--set", "replicas=2", "--walks", "3000", "--output", str(folder / "walks"), *there)
+    walks = folder / "walks"
+    asked = words(f"sweep kip320 --set replicas=2 --walks 3000 --output {walks}")
+    return said(*asked, *resuming(walks.glob("*")))
 
 
 def audit(folder: Path) -> Any:
-    """Audit the log of a cluster on Spark."""
-    log = folder / "log"
+    log, into = folder / "log", folder / "audit"
     if not (folder / "unpacked").exists():
         unpack("hyp-10-4.1.2", log)
         (folder / "unpacked").touch()
-    there = ["--resume"] if (folder / "audit").exists() and any((folder / "audit").iterdir()) else []
-    return said("audit", str(log / "hyp-10-4.1.2"), "--output", str(folder / "audit"), *there)
+    return said("audit", str(log / "hyp-10-4.1.2"), "--output", str(into), *resuming(into.glob("*")))
 
 
 def conformance(_: Path) -> Any:
     """Walk on Kafka's classes; nothing is saved but the final output."""
-    return said("conform", "replication", "--kafka", KAFKA, "--walks", "20", "--depth", "20", "--workers", "1")
+    return said(*words(f"conform replication --kafka {KAFKA} --walks 20 --depth 20 --workers 1"))
 
 
 def measured_walks(folder: Path) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.helpers.parameters import words
 from tests.helpers.places import ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -41,9 +42,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def files(suffixes: tuple[str, ...] = (".py",)) -> set[str]:
     """Return the expected files of a wheel: those of every package, by their names there."""
     wanted = {}
-    for package, folder in sorted(
-        FOLDERS.items(), key=lambda item: item[1].count("/")
-    ):  # the innermost room names a file
+    rooms = sorted(FOLDERS.items(), key=lambda item: item[1].count("/"))  # the innermost room names a file
+    for package, folder in rooms:
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in suffixes and "__pycache__" not in path.parts:
                 wanted[path] = f"{package.replace('.', '/')}/{path.relative_to(ROOT / folder).as_posix()}"
@@ -102,9 +102,8 @@ def test_what_is_built_works_in_an_empty_environment(kind: str, built: Path, tmp
     run(str(python), "-m", "pip", "install", "--quiet", str(package), folder=tmp_path)
     command = str(tmp_path / "home" / "bin" / "fencepost")
     assert PROJECT["project"]["version"] in run(command, "--version", folder=tmp_path).stdout
-    checked = json.loads(
-        run(command, "check", "kip320", "--set", "replicas=2", "--json", "--quiet", folder=tmp_path).stdout
-    )
+    asked = words("check kip320 --set replicas=2 --json --quiet")
+    checked = json.loads(run(command, *asked, folder=tmp_path).stdout)
     assert (checked["verdict"], checked["distinct"]) == ("holds", 5973)
     (told,) = json.loads(run(command, "vacuity", "kip320", "--json", folder=tmp_path).stdout)["protocols"]
     assert told["bases"] == ["3/2/2/2"]

@@ -40,7 +40,6 @@ BY_ID = {item.name: item for item in THEOREMS}
 
 
 def reached(name: str, values: dict[str, int], steps: int) -> Iterator[Key]:
-    """Yield the different states of a random walk."""
     machine = protocol(name).machine
     plain, draw = Interpreter(machine, machine.set_constants(values)), random.Random(steps)  # noqa: S311 (no secret)
     known: set[Key] = set()
@@ -102,11 +101,9 @@ def test_predicates_over_epochs_without_a_bound_mean_what_they_mean_with_one() -
         for changed in (key, _disturbed(key)):
             state = load(system.lifting, machine.state, changed)
             for item in lemmas:
-                holds = plain.holds(item, changed)
+                wanted = system.holds(item, state)
                 solver = z3.Solver()
-                solver.add(
-                    boolean(value), boolean(negate(system.holds(item, state)) if holds else system.holds(item, state))
-                )
+                solver.add(boolean(value), boolean(negate(wanted) if plain.holds(item, changed) else wanted))
                 assert solver.check() == z3.unsat, (item.name, changed)
 
 
@@ -117,27 +114,21 @@ def _disturbed(key: Any) -> Any:
 
 
 @pytest.mark.parametrize("item", THEOREMS, ids=lambda item: item.name)
-def test_a_theorem_names_what_exists(item: Theorem) -> None:
+def test_a_theorem_names_what_exists_and_the_page_shows_a_proof_whose_twin_fails(item: Theorem) -> None:
     assert theorem(item.name) is item
     assert [found.name for found in item.properties] == list(item.goals + item.lemmas)
     assert [name for name in item.entries if name not in entries()] == []
     assert item.twin.machine is not None or item.twin.constants
-
-
-@pytest.mark.parametrize("item", THEOREMS, ids=lambda item: item.name)
-def test_what_the_page_shows_is_a_proof_whose_twin_fails(item: Theorem) -> None:
-    measured = measured_proofs()
-    assert measured[item.name]["verdict"] == "proved"
-    assert measured[item.name]["twin"]["fails_as_expected"]
+    measured = measured_proofs()[item.name]
+    assert (measured["verdict"], measured["twin"]["fails_as_expected"]) == ("proved", True)
 
 
 def test_a_proof_of_another_question_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     known = measured_proofs()
     before = "".join(stale.stale_proofs())
     name = next(item.name for item in THEOREMS if item.name not in before)
-    monkeypatch.setattr(
-        stale, "measured_proofs", lambda: {**known, name: {**known[name], "digest": "of another model"}}
-    )
+    changed = {**known, name: {**known[name], "digest": "of another model"}}
+    monkeypatch.setattr(stale, "measured_proofs", lambda: changed)
     (line,) = stale.stale_proofs()
     assert line.startswith("stale: invariants/figures/proofs.json: ")
     assert name in line
@@ -152,8 +143,7 @@ ENDS = {
     "the first offset, and unknown reported": (0, 2, -1, True),
     "unknown, and unknown reported": (-1, 2, -1, False),
 }
-"""By case: the high watermark of leader 0, the follower (2 knows version 18, 1 does not), its own, and whether it is
-behind."""
+"""The high watermark of leader 0, the follower (only 2 knows version 18), its own, and whether it is behind."""
 
 
 @always
@@ -177,16 +167,11 @@ def test_the_parking_rule_is_asked_about_both_ends_of_64_bits(case: tuple[int, i
     system = System(machine, machine.set_constants(item.constants), questions, item.unbounded)
     state = system.state("s.")
     nodes = state.parts["node"].items
-    high_watermark = {0: leader, follower: own}
+    lifted = system.lifting.values["max_records"]
+    given = [(lifted, item.unbounded["max_records"]), (nodes[follower].parts["leader"].value, 0)]
+    given += [(nodes[node].parts["high_watermark"].value, value) for node, value in ((0, leader), (follower, own))]
     solver = z3.Solver()
-    solver.add(
-        boolean(system.typed(state)),
-        boolean(equal(system.lifting.values["max_records"], item.unbounded["max_records"])),
-    )
-    solver.add(boolean(equal(nodes[follower].parts["leader"].value, 0)))
-    solver.add(
-        *(boolean(equal(nodes[node].parts["high_watermark"].value, value)) for node, value in high_watermark.items())
-    )
+    solver.add(boolean(system.typed(state)), *(boolean(equal(*pair)) for pair in given))
     assert solver.check() == z3.sat
     asked = boolean(system.holds(questions[follower - 1], state))
     assert solver.check(asked) == (z3.sat if behind else z3.unsat)
@@ -194,8 +179,7 @@ def test_the_parking_rule_is_asked_about_both_ends_of_64_bits(case: tuple[int, i
 
 
 def test_lemmas_are_found_for_a_property_that_is_not_inductive() -> None:
-    register = words(f"prove {REGISTER} --property first-is-empty --workers 1 --quiet --json")
-    done = fencepost(*register, "--no-cache", "--strengthen")
+    register = words(f"prove {REGISTER} --property first-is-empty --workers 1 --quiet --json --no-cache --strengthen")
+    done = fencepost(*register)
     assert done.exit_code == 0, done.output
-    assert data_of(done)["verdict"] == "proved"
-    assert data_of(done)["lemmas"] == ["s.second <= s.first"]
+    assert (data_of(done)["verdict"], data_of(done)["lemmas"]) == ("proved", ["s.second <= s.first"])

@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from itertools import count
+from itertools import count, cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -112,16 +112,14 @@ def tried(kind: str, trouble: str, draw: random.Random, folder: Path) -> list[di
 
 
 def run(seed: int, times: int, seconds: float, folder: Path, kinds: list[str]) -> dict[str, Any]:
-    """Try this many times, and return the results."""
     draw, began = random.Random(seed), time.monotonic()  # noqa: S311 (no secret)
     wanted: dict[str, Any] = {}
     seen: dict[str, Counter[str]] = {name: Counter() for name in TROUBLES}
     failures = []
     pairs = [(kind, trouble) for kind in kinds for trouble in TROUBLES]
-    for number in range(times):
+    for number, (kind, trouble) in enumerate(islice(cycle(pairs), times)):
         if time.monotonic() - began > seconds:
             break
-        kind, trouble = pairs[number % len(pairs)]
         wanted[kind] = wanted.get(kind) or answered(kind, folder)
         folder.mkdir()
         *inside, last = tried(kind, trouble, draw, folder)
@@ -143,14 +141,12 @@ def run(seed: int, times: int, seconds: float, folder: Path, kinds: list[str]) -
 def main() -> int:
     given = asked("troubles", __doc__, count=480, more=30, seconds=1200.0)
     with tempfile.TemporaryDirectory() as folder:
-        found = run(
-            given.seed, given.count - given.more, given.seconds, Path(folder) / "trouble", list(long_work.KINDS)
-        )
+        place, usual = Path(folder) / "trouble", given.count - given.more
+        found = run(given.seed, usual, given.seconds, place, list(long_work.KINDS))
         if given.more:
-            more = run(given.seed, given.more, given.seconds, Path(folder) / "trouble", list(long_work.MORE))
-            both = {
-                name: dict(Counter(item) + Counter(more["troubles"][name])) for name, item in found["troubles"].items()
-            }
+            more = run(given.seed, given.more, given.seconds, place, list(long_work.MORE))
+            pairs = [(name, item, more["troubles"][name]) for name, item in found["troubles"].items()]
+            both = {name: dict(Counter(item) + Counter(other)) for name, item, other in pairs}
             found = {name: found[name] + more[name] for name in ("tried", "failures")} | {"troubles": both}
     print("\n".join(found["failures"]))  # noqa: T201 (what it is for)
     found["failures"] = len(found["failures"])

@@ -33,12 +33,11 @@ from tests.kafka.kafkas import on_kafka
 from tests.spark.sparks import marks
 
 pytestmark = [*marks("audit-spark"), on_kafka, pytest.mark.long]
-EXAMPLES = DOCS / "examples"
 VARIABLE = ("seconds", "reading_seconds", "output", "read_now")
 
 
-def fixed(data: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in data.items() if name not in VARIABLE}
+def fixed(report: Any) -> dict[str, Any]:
+    return {name: value for name, value in dict(report.data).items() if name not in VARIABLE}
 
 
 def test_the_report_is_the_same_on_executors(tmp_path: Path) -> None:
@@ -48,11 +47,9 @@ def test_the_report_is_the_same_on_executors(tmp_path: Path) -> None:
     again = audit(log, output=kept, resume=True, cluster=Cluster("local[1]"))
     elsewhere = audit(log, cluster=Cluster("local-cluster[2,1,1024]"))
     assert again.data["read_now"] == 0
-    assert fixed(dict(one.data)) == fixed(dict(again.data)) == fixed(dict(elsewhere.data))
-    assert [(item["sort"], item["offset"]) for item in one.findings[:2]] == [
-        ("removed-replica-elected", 140),
-        ("elr-without-replica", 118),
-    ]
+    assert fixed(one) == fixed(again) == fixed(elsewhere)
+    first, second = ((item["sort"], item["offset"]) for item in one.findings[:2])
+    assert (first, second) == (("removed-replica-elected", 140), ("elr-without-replica", 118))
     assert one.to_frame().shape[0] == len(one.findings)
 
 
@@ -104,7 +101,7 @@ def test_a_run_that_is_killed_at_any_stage_and_resumed_gives_the_same_report(tmp
     assert not (kept / JUDGED).exists()
     resumed = audit(log, output=kept, resume=True, cluster=Cluster("local[2]"))
     assert resumed.data["read_now"] == 0
-    assert fixed(dict(resumed.data)) == fixed(dict(whole.data))
+    assert fixed(resumed) == fixed(whole)
 
 
 def test_a_history_becomes_a_trace_by_the_command(tmp_path: Path) -> None:
@@ -118,9 +115,8 @@ def test_a_history_becomes_a_trace_by_the_command(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "leader-has-acknowledged" in [item["property"] for item in trace["broken"]]
     assert fencepost("replay", str(file)).exit_code == 0
-    worst = fencepost(
-        *asked, "--until", "118", "--severity", "critical"
-    )  # the violation is of a lower one: the verdict has it all the same
+    # the violation is of a lower severity: the verdict has it all the same
+    worst = fencepost(*asked, "--until", "118", "--severity", "critical")
     assert (worst.exit_code, data_of(worst)["verdict"], data_of(worst)["milder"] > 0) == (1, "violated", True)
     page = fencepost("show", str(file), "--format", "html")
     assert "offsets 53 to 118" in page.stdout
@@ -162,19 +158,14 @@ def test_a_manifest_that_was_edited_is_refused(tmp_path: Path) -> None:
 def test_the_notebook_shows_what_it_showed() -> None:
     nbformat = pytest.importorskip("nbformat")
     client = pytest.importorskip("nbclient")
-    committed = nbformat.read(EXAMPLES / "audit.ipynb", as_version=4)
-    executed = nbformat.read(EXAMPLES / "audit.ipynb", as_version=4)
-    client.NotebookClient(
-        executed, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(EXAMPLES)}}
-    ).execute()
+    folder = DOCS / "examples"
+    committed, executed = (nbformat.read(folder / "audit.ipynb", as_version=4) for _ in range(2))
+    resources = {"metadata": {"path": str(folder)}}
+    client.NotebookClient(executed, timeout=600, kernel_name="python3", resources=resources).execute()
     assert shown(executed) == shown(committed) != []
 
 
 def shown(notebook: Any) -> list[str]:
-    """Return the output of cells as text."""
     found = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    return [
-        output.get("data", {}).get("text/plain") or output.get("text", "")
-        for output in found
-        if output.get("name") != "stderr"
-    ]
+    told = [output for output in found if output.get("name") != "stderr"]
+    return [output.get("data", {}).get("text/plain") or output.get("text", "") for output in told]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import time
@@ -36,11 +37,7 @@ from tests.spark.sparks import marks
 
 pytestmark = marks("spark")
 SIZES = [
-    pytest.param(
-        run,
-        id=run.name,
-        marks=[pytest.mark.long] * (not run.name.endswith(" 2/2/2/1") and run.name != "kip320 3/2/2/1"),
-    )
+    pytest.param(run, id=run.name, marks=[pytest.mark.long] * (not run.name.endswith((" 2/2/2/1", "kip320 3/2/2/1"))))
     for run in runs_of(*LINEAGE)
 ]
 """`tox -e spark-long` takes every size."""
@@ -52,40 +49,35 @@ def context() -> Iterator[SparkContext]:
         yield found
 
 
-def explored(
-    context: SparkContext, name: str, values: dict[str, int], *, partitions: int = 2, handover: int = 40, **options: Any
-) -> Result:
-    return explored_from(
-        context, Origin(name, (), tuple(values.items()), (), normalize=True), partitions, handover, **options
-    )
+def origin_of(name: str, text: str = "", names: tuple[str, ...] = (), **values: int) -> Origin:
+    return Origin(name, ((f"{name}.py", text),) if text else (), tuple(values.items()), names, normalize=True)
+
+
+def explored(context: SparkContext, name: str, values: dict[str, int], **options: Any) -> Result:
+    partitions, handover = options.pop("partitions", 2), options.pop("handover", 40)
+    return explored_from(context, origin_of(name, **values), partitions, handover, **options)
 
 
 def explored_from(context: SparkContext, origin: Origin, partitions: int, handover: int, **options: Any) -> Result:
-    found, constants = origin.protocol(), origin.constants()
-    question = Explore(
-        found.machine, constants, found.select(origin.properties), Options(workers=1, **options), origin,
-        origin.kernels(), partitions, handover,
-    )  # fmt: skip
-    return question.run(lambda: nullcontext(context))
+    found, chosen = origin.protocol(), Options(workers=1, **options)
+    asked = found.select(origin.properties), chosen, origin, origin.kernels(), partitions, handover
+    return Explore(found.machine, origin.constants(), *asked).run(lambda: nullcontext(context))
 
 
 def test_stored_states_are_cross_checked(context: SparkContext, tmp_path: Path) -> None:
     """All of them, those that native and Spark stored, those of an earlier run and those of the next one."""
     found = explored(context, "kip320", {"replicas": 2}, cross_check=1 << 20)
-    assert found.cross_check is not None
     assert found.cross_check.states == found.cross_check.of == found.distinct
     half = {"checkpoint": str(tmp_path), "cross_check": 100}
     first = explored(context, "kip320", {"replicas": 2}, max_depth=9, **half)
-    assert first.cross_check is not None
     assert first.cross_check.states == 100 < first.cross_check.of == sum(first.levels[:-1])
     rest = explored(context, "kip320", {"replicas": 2}, resume=True, **half)
-    assert rest.cross_check is not None
     assert rest.cross_check.of == rest.distinct == found.distinct
 
 
 def test_states_have_the_digest_that_the_native_engine_gives_them(context: SparkContext) -> None:
     """By which a variant that does nothing is known."""
-    origin = Origin("kip320", (), (("replicas", 2),), (), normalize=True)
+    origin = origin_of("kip320", replicas=2)
     machine, constants = origin.machine(), origin.constants()
     names = ("follower_fetch", machine.actions[0].name)
     native = search(machine, constants, kernels=origin.kernels(), summed=lambda _: names)
@@ -119,10 +111,8 @@ def turn(s, c):
 
 
 def test_a_miscompilation_that_reaches_one_state_in_a_hundred_is_noticed(context: SparkContext) -> None:
-    origin, true = (
-        Origin("machine", (("planted.py", text),), (), (), normalize=True)
-        for text in (PLANTED, PLANTED.replace("    require(s.x != 37 or not s.y % 2)\n", ""))
-    )
+    true_text = PLANTED.replace("    require(s.x != 37 or not s.y % 2)\n", "")
+    origin, true = (origin_of("machine", text) for text in (PLANTED, true_text))
     options, constants = Options(workers=1, cross_check=1000), true.constants()
     asked = Explore(true.machine(), constants, (), options, origin, origin.kernels(), 2, 40)
     with pytest.raises(CrossCheckError, match="the engines disagree about a stored state") as caught:
@@ -138,7 +128,6 @@ def alike(one: Result, other: Result) -> None:
 
 
 def lengths(found: Result) -> list[tuple[Any, ...]]:
-    """Return for each property its verdict, and the length of its trace."""
     return [(item.name, item.verdict, item.path and item.path.length) for item in found.properties]
 
 
@@ -159,7 +148,7 @@ def test_spark_finds_what_the_plain_engine_finds(
     file = written(text, tmp_path)
     wanted = reported(file, engine="plain")
     assert wanted[0] == outcome, claim
-    origin = Origin("reported", (("reported.py", file.read_text()),), (), (), normalize=True)
+    origin = origin_of("reported", file.read_text())
     assert outcome_of(lambda: explored_from(context, origin, 2, 1)) == wanted
 
 
@@ -184,10 +173,10 @@ def is_small(s: State, c: C) -> bool:
 
 
 @pytest.mark.parametrize("handover", [1, 2])
-def test_a_violation_is_told_where_the_model_goes_wrong_later(
+def test_a_violation_is_told_if_the_model_goes_wrong_later(
     context: SparkContext, handover: int, tmp_path: Path
 ) -> None:
-    origin = Origin("reported", (("reported.py", written(GOES_WRONG, tmp_path).read_text()),), (), (), normalize=True)
+    origin = origin_of("reported", written(GOES_WRONG, tmp_path).read_text())
     machine, properties = origin.machine(), origin.protocol().properties
     native = search(machine, origin.constants(), properties, Options(workers=1), kernels=origin.kernels())
     kept = str(tmp_path / "kept")
@@ -204,9 +193,7 @@ def test_a_violation_is_told_where_the_model_goes_wrong_later(
 
 
 def test_an_error_alone_is_told_without_a_result(context: SparkContext, tmp_path: Path) -> None:
-    origin = Origin(
-        "reported", (("reported.py", written(GOES_WRONG, tmp_path).read_text()),), (), ("is-small",), normalize=True
-    )
+    origin = origin_of("reported", written(GOES_WRONG, tmp_path).read_text(), ("is-small",))
     with pytest.raises(DomainError):
         explored_from(context, origin, 2, 1)
 
@@ -221,13 +208,10 @@ def test_results_do_not_depend_on_the_number_of_partitions_nor_on_where_spark_be
         alike(first, other)
 
 
-def test_a_search_that_ends_before_spark_begins_says_that_nothing_is_kept(
-    context: SparkContext, tmp_path: Path
-) -> None:
+def test_a_search_that_ends_before_spark_says_that_nothing_is_kept(context: SparkContext, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     found = explored(context, "kip320", {"replicas": 2}, max_states=1, checkpoint=str(kept))
-    assert not found.complete
-    assert not found.kept
+    assert (found.complete, found.kept) == (False, False)
     assert found.notes[-1].endswith("the whole search ran on the driver, and no checkpoint was written")
     assert not kept.exists()
     found = explored(context, "kip320", {"replicas": 2}, max_depth=12, checkpoint=str(kept))
@@ -268,14 +252,11 @@ def wait_for_level(folder: Path, level: int, process: subprocess.Popen[str]) -> 
         except (OSError, ValueError):
             pass
         time.sleep(0.02)
-    pytest.fail(
-        f"level {level} was never reached: "
-        f"{process.stderr.read() if process.stderr and process.poll() is not None else ''}"
-    )
+    said = process.stderr.read() if process.stderr and process.poll() is not None else ""
+    pytest.fail(f"level {level} was never reached: {said}")
 
 
 def is_executor(process: psutil.Process) -> bool:
-    """Return whether a process is an executor of Spark; one that is ending does not count."""
     try:
         return "CoarseGrainedExecutorBackend" in " ".join(process.cmdline())
     except psutil.Error:
@@ -309,26 +290,28 @@ def test_a_driver_that_was_killed_goes_on_from_its_checkpoint(tmp_path: Path) ->
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory, context: SparkContext) -> Path:
-    """A checkpoint of a search that was stopped at level 10."""
     folder = tmp_path_factory.mktemp("spark") / "kept"
     explored(context, "kip320", {"replicas": 2}, partitions=4, max_depth=10, checkpoint=str(folder))
     return folder
 
 
-def resumed(context: SparkContext, folder: Path, **values: int) -> Result:
-    return explored(context, "kip320", {"replicas": 2, **values}, checkpoint=str(folder), resume=True)
+@pytest.fixture
+def kept(stopped: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(stopped, tmp_path / "kept")
 
 
-def test_a_search_goes_on_where_a_limit_stopped_it(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
-    shutil.copytree(stopped, tmp_path / "kept")
-    found = resumed(context, tmp_path / "kept")
+def resumed(context: SparkContext, folder: Path, values: dict[str, int] | None = None, **options: Any) -> Result:
+    return explored(context, "kip320", values or {"replicas": 2}, checkpoint=str(folder), resume=True, **options)
+
+
+def test_a_search_goes_on_where_a_limit_stopped_it(context: SparkContext, kept: Path) -> None:
+    found = resumed(context, kept)
     assert (found.distinct, found.generated, found.depth) == (5973, 11733, 18)
 
 
-def test_a_small_budget_often_enough_comes_to_the_end(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
-    shutil.copytree(stopped, tmp_path / "kept")
+def test_a_small_budget_often_enough_comes_to_the_end(context: SparkContext, kept: Path) -> None:
     for times in range(1, 10):
-        found = explored(context, "kip320", {"replicas": 2}, checkpoint=str(tmp_path / "kept"), resume=True, budget=0)
+        found = resumed(context, kept, budget=0)
         if found.complete:
             break
         assert (found.depth, found.kept) == (10 + times, True)
@@ -336,38 +319,27 @@ def test_a_small_budget_often_enough_comes_to_the_end(context: SparkContext, sto
 
 
 @pytest.mark.parametrize("name", ["level-0010/00001.block", "level-0009/00000.block", "spark.json"])
-def test_a_damaged_file_is_refused_by_its_name(context: SparkContext, stopped: Path, tmp_path: Path, name: str) -> None:
-    shutil.copytree(stopped, tmp_path / "kept")
-    path = tmp_path / "kept" / name
-    text = bytearray(path.read_bytes())
+def test_a_damaged_file_is_refused_by_its_name(context: SparkContext, kept: Path, name: str) -> None:
+    text = bytearray((kept / name).read_bytes())
     text[-20] ^= 1
-    path.write_bytes(text)
-    with pytest.raises(
-        ValueError,
-        match=name.replace(".", r"\.") + r": this file of the checkpoint is missing or damaged\. Start again",
-    ):
-        resumed(context, tmp_path / "kept")
+    (kept / name).write_bytes(text)
+    says = r": this file of the checkpoint is missing or damaged\. Start again"
+    with pytest.raises(ValueError, match=re.escape(name) + says):
+        resumed(context, kept)
 
 
-def test_only_blocks_of_the_level_that_was_cut_short_are_removed(
-    context: SparkContext, stopped: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(stopped, tmp_path / "kept")
-    mine = [
-        tmp_path / "kept" / name
-        for name in ("level-0011/notes.txt", "level-0012/00000.block", "level-0011/old/00000.block")
-    ]
-    for file in mine:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("mine")
-    (tmp_path / "kept/level-0011/00000.block").write_text("cut short")
-    explored(context, "kip320", {"replicas": 2}, checkpoint=str(tmp_path / "kept"), resume=True, max_depth=10)
-    assert [file.read_text() for file in mine] == ["mine"] * 3
-    assert not (tmp_path / "kept/level-0011/00000.block").exists()
+def test_only_blocks_of_the_level_cut_short_are_removed(context: SparkContext, kept: Path) -> None:
+    others = ("level-0011/notes.txt", "level-0012/00000.block", "level-0011/old/00000.block")
+    for name in (*others, "level-0011/00000.block"):
+        (kept / name).parent.mkdir(parents=True, exist_ok=True)
+        (kept / name).write_text("mine")
+    resumed(context, kept, max_depth=10)
+    assert [(kept / name).read_text() for name in others] == ["mine"] * 3
+    assert not (kept / "level-0011/00000.block").exists()
 
 
 def test_a_checkpoint_serves_no_other_question_and_no_new_search(context: SparkContext, stopped: Path) -> None:
     with pytest.raises(ValueError, match="belongs to another search: "):
-        resumed(context, stopped, log_size=3)
+        resumed(context, stopped, {"replicas": 2, "log_size": 3})
     with pytest.raises(ValueError, match="contains the checkpoint of a search: write `resume=True`"):
         explored(context, "kip320", {"replicas": 2}, checkpoint=str(stopped))

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import fencepost.api as f
 from fencepost.api.asking.constants import axes_of, settings_of
+from fencepost.api.calls import on_spark
 from fencepost.cli.commands.sweep import maps_of, page
 from fencepost.explorers.running import sealed
-from fencepost.explorers.spark import session
 from fencepost.explorers.spark import sweep as sweeping
 from fencepost.explorers.spark.session import Cluster, first_cause, require_java, spark
 from fencepost.explorers.spark.summary import Point, smallest_unsafe, summarise
@@ -45,39 +45,44 @@ def sql() -> Iterator[SparkSession]:
         yield SparkSession(context)
 
 
+KIP279 = protocol("kip279").machine
+
+
 def plan(**changed: Any) -> Sweep:
-    machine = protocol("kip279").machine
-    origins = [
+    settings = settings_of(KIP279, KIP279.set_constants({}), axes_of(KIP279, GRID))
+    origins = tuple(
         (cell_of(setting.shown), Origin("kip279", (), tuple(setting.values.items()), (), normalize=True))
-        for setting in settings_of(machine, machine.set_constants({}), axes_of(machine, GRID))
-    ]
-    return Sweep(tuple(origins), **{"seed": 3, "depth": DEPTH, "weights": (), **changed})
+        for setting in settings
+    )
+    return Sweep(origins, **{"seed": 3, "depth": DEPTH, "weights": (), **changed})
 
 
-def verdicts(sql: SparkSession, folder: str) -> list[Any]:
+def swept_to(folder: Path, sql: SparkSession, one: Sweep, walks: int = WALKS, **options: Any) -> Any:
+    """Sweep, or go on with a sweep; return what was walked now."""
+    sweeping.prepare(str(folder), one, resume=folder.exists())
+    return sweeping.run(sql, one, walks, str(folder), **options)
+
+
+def verdicts(sql: SparkSession, folder: Path) -> list[Any]:
     """Return every row but for its seconds, in order."""
-    rows = sweeping.rows_of(sql, folder)
-    assert rows is not None
+    rows = sweeping.rows_of(sql, str(folder))
     return sorted(tuple(str(value) for value in row) for row in rows.drop("seconds").collect())
 
 
 def violated(found: Sample) -> dict[str, Any]:
-    """Return the number of walks, and the shortest with its number, that `simulate` reports by property."""
     bad = [item for item in found.properties if item.result.verdict == "violated"]
     return {item.result.name: (item.walks, item.path.length if item.path else 0, item.walk) for item in bad}
 
 
 @pytest.fixture(scope="module")
-def swept(sql: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = str(tmp_path_factory.mktemp("sweep") / "walks")
-    sweeping.prepare(folder, plan(), resume=False)
-    assert sweeping.run(sql, plan(), WALKS, folder).complete
+def swept(sql: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sweep") / "walks"
+    assert swept_to(folder, sql, plan()).complete
     return folder
 
 
-def test_a_cells_walks_are_those_of_simulate(sql: SparkSession, swept: str) -> None:
-    rows = sweeping.rows_of(sql, swept)
-    assert rows is not None
+def test_a_cells_walks_are_those_of_simulate(sql: SparkSession, swept: Path) -> None:
+    rows = sweeping.rows_of(sql, str(swept))
     summary = summarise(sql, rows)
     assert len(summary.cells) == 4
     for cell, origin in plan().origins:
@@ -114,12 +119,9 @@ def is_lower_than_the_top(s, c):
 
 def test_every_property_that_a_walk_violates_is_named_with_its_count(sql: SparkSession, tmp_path: Path) -> None:
     """Walks that violate one property go on, and some violate the next: `simulate` reports both."""
-    folder, origin = str(tmp_path / "walks"), Origin("stairs", (("stairs.py", STAIRS),), (), (), normalize=True)
-    one = Sweep((("{}", origin),), 3, DEPTH, ())
-    sweeping.prepare(folder, one, resume=False)
-    sweeping.run(sql, one, WALKS, folder)
-    rows = sweeping.rows_of(sql, folder)
-    assert rows is not None
+    folder, origin = tmp_path / "walks", Origin("stairs", (("stairs.py", STAIRS),), (), (), normalize=True)
+    swept_to(folder, sql, Sweep((("{}", origin),), 3, DEPTH, ()))
+    rows = sweeping.rows_of(sql, str(folder))
     several = 0
     for row in rows.select("verdict", "property", "length", "violations").collect():
         found = {item["property"]: item["length"] for item in row["violations"]}
@@ -139,28 +141,22 @@ def test_every_property_that_a_walk_violates_is_named_with_its_count(sql: SparkS
         assert min((item.length, item.walk) for item in alike) == (length, walk)
 
 
-def test_verdict_rows_do_not_depend_on_partitions_or_rounds(
-    sql: SparkSession, swept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_rows_do_not_depend_on_rounds(
+    sql: SparkSession, swept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweeping, "FIRST_ROUND", 1)
-    folder = str(tmp_path / "walks")
-    sweeping.prepare(folder, plan(), resume=False)
-    sweeping.run(sql, plan(), WALKS, folder)
-    assert verdicts(sql, folder) == verdicts(sql, swept)
+    swept_to(tmp_path / "walks", sql, plan())
+    assert verdicts(sql, tmp_path / "walks") == verdicts(sql, swept)
 
 
-def test_a_sweep_goes_on_without_walking_twice(sql: SparkSession, swept: str, tmp_path: Path) -> None:
-    folder = str(tmp_path / "walks")
-    sweeping.prepare(folder, plan(), resume=False)
-    early = sweeping.run(sql, plan(), WALKS, folder, budget=0.001)
-    assert not early.complete
-    assert "budget" in early.why_stopped
-    sweeping.prepare(folder, plan(), resume=True)
-    rest = sweeping.run(sql, plan(), WALKS, folder)
+def test_a_sweep_goes_on_without_walking_twice(sql: SparkSession, swept: Path, tmp_path: Path) -> None:
+    early = swept_to(tmp_path / "walks", sql, plan(), budget=0.001)
+    assert (early.complete, "budget" in early.why_stopped) == (False, True)
+    rest = swept_to(tmp_path / "walks", sql, plan())
     assert rest.complete
     assert rest.found_done == early.done > 0
     assert early.walks + rest.walks == 4 * WALKS
-    assert verdicts(sql, folder) == verdicts(sql, swept)
+    assert verdicts(sql, tmp_path / "walks") == verdicts(sql, swept)
 
 
 def test_a_sweep_is_resumed_with_more_walks_than_before_and_none_counts_twice(
@@ -168,41 +164,32 @@ def test_a_sweep_is_resumed_with_more_walks_than_before_and_none_counts_twice(
 ) -> None:
     """Blocks have 50 walks: of 70 walks the second block keeps 20."""
     monkeypatch.setattr(sweeping, "BLOCK_STEPS", 50 * DEPTH)
-    one, folders = replace(plan(), origins=plan().origins[:1]), [str(tmp_path / name) for name in ("grown", "fresh")]
-    walked = []
-    for walks in (70, 100, 160, 120):
-        sweeping.prepare(folders[0], one, resume=bool(walked))
-        walked.append(sweeping.run(sql, one, walks, folders[0]))
-    assert [item.walks for item in walked] == [70, 30, 60, 0]
-    assert [(item.found_done, item.done, item.complete) for item in walked] == [
-        (0, 2, True),
-        (1, 2, True),
-        (2, 4, True),
-        (3, 3, True),
-    ]
-    sweeping.prepare(folders[1], one, resume=False)
-    sweeping.run(sql, one, 160, folders[1])
-    assert verdicts(sql, folders[0]) == verdicts(sql, folders[1])
-    assert len(verdicts(sql, folders[0])) == 160
+    one, grown, fresh = replace(plan(), origins=plan().origins[:1]), tmp_path / "grown", tmp_path / "fresh"
+    walked = [swept_to(grown, sql, one, walks) for walks in (70, 100, 160, 120)]
+    assert [(item.walks, item.found_done, item.done, item.complete) for item in walked] == [
+        (70, 0, 2, True), (30, 1, 2, True), (60, 2, 4, True), (0, 3, 3, True),
+    ]  # fmt: skip
+    swept_to(fresh, sql, one, 160)
+    assert verdicts(sql, grown) == verdicts(sql, fresh)
+    assert len(verdicts(sql, grown)) == 160
 
 
 def test_kept_walks_that_are_missing_or_there_twice_are_told(sql: SparkSession, tmp_path: Path) -> None:
     one, folder = replace(plan(), origins=plan().origins[:1]), tmp_path / "walks"
-    sweeping.prepare(str(folder), one, resume=False)
-    sweeping.run(sql, one, 20, str(folder))
+    swept_to(folder, sql, one, 20)
     file = next((folder / "walks.parquet").glob("*.parquet"))
     shutil.copy(file, file.with_name(f"again-{file.name}"))
     with pytest.raises(UsageError, match=r"are missing or stored twice .*: name another folder"):
-        sweeping.run(sql, one, 30, str(folder))
+        swept_to(folder, sql, one, 30)
 
 
 @pytest.mark.parametrize("changed", [{"seed": 4}, {"depth": 61}, {"weights": (("follower-truncates", 2),)}])
-def test_walks_of_another_sweep_are_not_added_to(swept: str, changed: dict[str, Any]) -> None:
+def test_walks_of_another_sweep_are_not_added_to(swept: Path, changed: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=rf"has {next(iter(changed))} .* request the same value"):
-        sweeping.prepare(swept, plan(**changed), resume=True)
+        sweeping.prepare(str(swept), plan(**changed), resume=True)
 
 
-def test_walks_of_another_model_are_not_added_to(swept: str, tmp_path: Path) -> None:
+def test_walks_of_another_model_are_not_added_to(swept: Path, tmp_path: Path) -> None:
     folder = tmp_path / "walks"
     shutil.copytree(swept, folder)
     kept = json.loads((folder / "sweep.json").read_text())
@@ -235,36 +222,34 @@ def two(s, c):
 """)
 
 
-def test_walks_that_judged_other_properties_or_began_elsewhere_are_not_added_to(
+def test_walks_that_judged_something_else_or_began_elsewhere_are_not_added_to(
     sql: SparkSession, tmp_path: Path
 ) -> None:
     def of(text: str, *names: str) -> Sweep:
         origin = Origin("m", (("m.py", text),), (("n", 1),), names, normalize=True)
         return Sweep(((cell_of({"n": 1}), origin),), 0, 5, ())
 
-    folder = str(tmp_path / "walks")
-    sweeping.prepare(folder, of(BEGINS, "one"), resume=False)
-    sweeping.run(sql, of(BEGINS, "one"), 20, folder)
-    sweeping.prepare(folder, of(BEGINS, "one"), resume=True)
+    folder = tmp_path / "walks"
+    for _ in range(2):
+        swept_to(folder, sql, of(BEGINS, "one"), 20)
+    says = r"has properties \['one'\], and \[.*'two'\] was requested: request the same"
     for other in (("two",), ("one", "two"), ()):
-        with pytest.raises(
-            UsageError, match=r"has properties \['one'\], and \[.*'two'\] was requested: request the same"
-        ):
-            sweeping.prepare(folder, of(BEGINS, *other), resume=True)
+        with pytest.raises(UsageError, match=says):
+            sweeping.prepare(str(folder), of(BEGINS, *other), resume=True)
     with pytest.raises(UsageError, match="were made with a different version of the model"):
-        sweeping.prepare(folder, of(BEGINS.replace("s.b = 0", "s.b = 1"), "one"), resume=True)
+        sweeping.prepare(str(folder), of(BEGINS.replace("s.b = 0", "s.b = 1"), "one"), resume=True)
 
 
-def test_a_folder_that_is_not_empty_is_refused(swept: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is not empty: write `resume=True`"):
-        sweeping.prepare(swept, plan(), resume=False)
+def test_a_folder_that_is_not_empty_is_refused(swept: Path, tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("kept")
-    with pytest.raises(UsageError, match=r"contains no readable sweep\.json of a sweep"):
-        sweeping.prepare(str(tmp_path), plan(), resume=False)
-    with pytest.raises(UsageError, match="is a file: name a folder"):
-        sweeping.prepare(str(tmp_path / "other.txt"), plan(), resume=False)
-    with pytest.raises(UsageError, match=r"there is no sweep in .* to continue"):
-        sweeping.prepare(str(tmp_path / "new"), plan(), resume=True)
+    for folder, resume, says in (
+        (swept, False, "is not empty: write `resume=True`"),
+        (tmp_path, False, r"contains no readable sweep\.json of a sweep"),
+        (tmp_path / "other.txt", False, "is a file: name a folder"),
+        (tmp_path / "new", True, r"there is no sweep in .* to continue"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            sweeping.prepare(str(folder), plan(), resume=resume)
 
 
 SLOPE = HEAD + whole("""
@@ -286,14 +271,12 @@ def is_there(s, c):
 @pytest.fixture
 def slope(sql: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A model that raises an error above 5, and the session of this module in the place of another one."""
-    monkeypatch.setattr(session, "spark", lambda _: nullcontext(sql.sparkContext))
+    monkeypatch.setattr(on_spark, "spark", lambda _: nullcontext(sql.sparkContext))
     (tmp_path / "slope.py").write_text(SLOPE)
     return str(tmp_path / "slope.py")
 
 
-def test_a_job_that_fails_leaves_what_was_walked_before(
-    slope: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_fails_leaves_earlier_walks(slope: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     walked = sweeping._round
 
     def failing(*given: Any) -> None:
@@ -323,16 +306,15 @@ def test_the_frontier_has_the_unsafe_cells_with_no_unsafe_one_below() -> None:
 def test_a_grid_names_what_it_leaves_out_and_refuses_what_it_cannot_mean() -> None:
     machine = protocol("kip320").machine
     assert len(list(settings_of(machine, machine.set_constants({}), axes_of(machine, GRID)))) == 4
-    for text, why in (
+    for *given, why in (
         ("replicas", "write NAME=VALUE,VALUE"),
         ("replicas=2,2", "repeats a value of replicas"),
         ("lag=2", "has no constant 'lag'"),
         ("replicas=99", "99"),
+        ("replicas=2", "replicas=3", "has replicas twice"),
     ):
         with pytest.raises(UsageError, match=why):
-            axes_of(machine, (text,))
-    with pytest.raises(UsageError, match="has replicas twice"):
-        axes_of(machine, ("replicas=2", "replicas=3"))
+            axes_of(machine, tuple(given))
 
 
 def cell(verdict: str, *, smallest: bool, **constants: int) -> dict[str, Any]:
@@ -344,12 +326,14 @@ def cell(verdict: str, *, smallest: bool, **constants: int) -> dict[str, Any]:
 
 
 def test_the_page_has_a_map_with_the_frontier_framed() -> None:
+    cells = [
+        cell("not-found", smallest=False, replicas=2, epochs=1),
+        cell("not-found", smallest=False, replicas=2, epochs=2),
+        cell("violated", smallest=True, replicas=3, epochs=1),
+    ]
     data = {
         "protocol": "kip279", "walks": 30, "depth": 9, "seed": 0, "complete": True, "why_stopped": "",
-        "constants": {"log_size": 2},
-        "axes": {"replicas": [2, 3], "epochs": [1, 2]},
-        "cells": [cell("not-found", smallest=False, replicas=2, epochs=1), cell("not-found", smallest=False,
-        replicas=2, epochs=2), cell("violated", smallest=True, replicas=3, epochs=1)],
+        "constants": {"log_size": 2}, "axes": {"replicas": [2, 3], "epochs": [1, 2]}, "cells": cells,
         "refused": [{"constants": {"replicas": 3, "epochs": 2}, "why": "it makes no sense"}],
         "signatures": [{"property": "strong-isr", "actions": ["a", "b"], "walks": 3, "cells": 1, "length": 9}],
     }  # fmt: skip
@@ -363,19 +347,16 @@ def test_the_page_has_a_map_with_the_frontier_framed() -> None:
 
 
 def test_the_reason_is_found_in_what_java_says() -> None:
-    said = (
-        "org.apache.spark.SparkException: Job aborted\n\tat "
-        "org.apache.spark.Here\nCaused by: java.io.IOException: No space left\n\tat x.y"
-    )
+    said = "org.apache.spark.SparkException: Job aborted\n\tat org.apache.spark.Here\n"
+    said += "Caused by: java.io.IOException: No space left\n\tat x.y"
     assert first_cause(said) == "Caused by: java.io.IOException: No space left."
     assert first_cause("") == "no reason was given."
 
 
 def test_java_that_is_missing_or_too_old_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(
-        UsageError, match=r"Spark needs Java 17 or newer, and JAVA_HOME is .* contains no bin/java: install"
-    ):
+    says = r"Spark needs Java 17 or newer, and JAVA_HOME is .* contains no bin/java: install"
+    with pytest.raises(UsageError, match=says):
         require_java()
     (tmp_path / "bin").mkdir()
     java = tmp_path / "bin" / "java"

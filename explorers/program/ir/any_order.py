@@ -236,7 +236,7 @@ class Rounds:
         return all(item.slot is not slot for item in later) and begins(self.loop.body, slot)
 
     def _is_total(self, slot: Slot) -> bool:
-        """Return whether all iterations accumulate into a variable with one operation, or assign it the same value."""
+        """Return whether iterations only accumulate into a variable with one operation, or all assign it one value."""
         values = [item.value for item in self._assigns(slot)]
         reads = [item for item in self.body if isinstance(item, Local) and item.slot is slot]
         if all(isinstance(item, Literal) for item in values):

@@ -275,7 +275,7 @@ def client_validates_position(s: State, c: C, partition: int) -> None:
 
 @action(partition=Partition)
 def client_fails_to_validate(s: State, c: C, partition: int) -> None:
-    """A consumer fails to validate its position, because the broker is down or does not lead in that epoch.
+    """A consumer cannot validate its position: the known leader is unreachable or does not lead in the known epoch.
 
     The consumer requests metadata, and retries after the retry backoff (OffsetsForLeaderEpochClient).
     """

@@ -138,7 +138,7 @@ def refuse(c: C) -> str | None:
             f"{c.nodes - 1}."
         )
     if c.cut_off >= c.nodes:
-        return f"cut_off={c.cut_off} leaves no server with metadata: with nodes={c.nodes}, write at most {c.nodes - 1}."
+        return f"cut_off={c.cut_off} lets no server get metadata: with nodes={c.nodes}, write at most {c.nodes - 1}."
     if not c.cache_reads and not c.component_reads and not c.unlisted_requests:
         return "clients have nothing to read: set cache_reads=on, component_reads=on or unlisted_requests=on."
     if c.cache_last and not c.component_reads:

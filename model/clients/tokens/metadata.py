@@ -80,8 +80,8 @@ def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> Non
 def is_lost(c: C, call: Call) -> bool:
     """Return whether a broken connection loses this call: its request or, if connections are ordered, its response.
 
-    A response that arrives nevertheless arrives before the client reconnects, so the effect is the same as if it had
-    arrived before the connection was lost.
+    A response that still arrives does so before the client reconnects, so the effect is the same as if it had arrived
+    before the connection was lost.
     """
     return call.status == Status.SENT or (c.in_order and call.status in (Status.ANSWERED, Status.INCONSISTENT))
 

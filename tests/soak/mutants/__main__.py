@@ -24,8 +24,7 @@ TESTS = {"default": ["tests/agreement", "tests/catalogue", *UNIT], "all": ["test
 """By suite, the folders of tests for a mutant; `all` includes long ones."""
 SURVIVORS = Path(__file__).with_name("survivors.json")
 """Surviving mutants, each with the reason, and whether it is equivalent to the original."""
-SEED = 0
-"""Files from which mutants are drawn."""
+SEED = 0  # files from which mutants are drawn
 NAMES = ("file", "function", "column", "what", "text")
 """The identity of a mutant, even in a file that has changed elsewhere."""
 
@@ -54,20 +53,14 @@ def run(given: argparse.Namespace, runs: Runs) -> None:
     kept = {identity(row): row for row in rows_in([given.file, *given.beside])}
     mutants = drawn(SEED, given.count, kept.values())
     began = time.monotonic()
-    sound: dict[str, bool] = {}
-    """Whether killing tests pass on unchanged code."""
+    sound: dict[str, bool] = {}  # whether killing tests pass on unchanged code
 
     def waiting() -> Iterator[Mutant]:
         first, parts = map(int, given.part.split("/"))
         same = {name for name, item in known_survivors().items() if item["same"]}
         for number, mutant in enumerate(mutants):
             row = kept.get(identity(mutant.row))
-            again = (
-                (given.again or given.suite == "all")
-                and row is not None
-                and not row["noticed"]
-                and names_of(row) not in same
-            )
+            again = (given.again or given.suite == "all") and row and not row["noticed"] and names_of(row) not in same
             if number // len(FILES) % parts == first and (row is None or again):
                 yield mutant
 
@@ -126,17 +119,12 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=7200)
     parser.add_argument("--part", default="0/1", help="the part of the mutants that this process tries")
     parser.add_argument("--most", type=float, default=30, help="seconds that the tests of one mutant may take together")
-    parser.add_argument(
-        "--again", action="store_true", help="let survivors that do not mean the same meet the tests again"
-    )
+    parser.add_argument("--again", action="store_true", help="survivors that do not mean the same meet the tests again")
     parser.add_argument("--write", action="store_true", help="write what is known to invariants/figures/trust.json")
-    parser.add_argument(
-        "--file", type=Path, default=Path("mutants.jsonl"), help="a row for each mutant; a run goes on after the last"
-    )
+    file, runs = Path("mutants.jsonl"), Path("runs.json")
+    parser.add_argument("--file", type=Path, default=file, help="a row for each mutant; a run goes on after the last")
     parser.add_argument("--beside", type=Path, nargs="*", default=[], help="files of other processes, which are read")
-    parser.add_argument(
-        "--runs", type=Path, default=Path("runs.json"), help="which lines each test runs: measured if it is not there"
-    )
+    parser.add_argument("--runs", type=Path, default=runs, help="which lines each test runs: measured if not there")
     parser.add_argument("--suite", choices=TESTS, default="default", help="all: what ./test does not notice, by all")
     given = parser.parse_args()
     long = given.runs.with_name(f"long-{given.runs.name}")

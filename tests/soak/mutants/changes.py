@@ -33,13 +33,11 @@ FILES = {
 """By pass: its files."""
 ORDERS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
 }  # fmt: skip
 SUMS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDiv: ast.Mult, ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift,
-    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+    ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
 
 
@@ -90,10 +88,8 @@ def change(node: Any, how: str) -> None:
             node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         case _:  # code that never runs still determines a function's names
             kept = copy.copy(node)
-            node.__class__, node.__dict__ = (
-                ast.If,
-                {**vars(kept), "test": ast.Constant(0), "body": [kept], "orelse": []},
-            )
+            made = {**vars(kept), "test": ast.Constant(0), "body": [kept], "orelse": []}
+            node.__class__, node.__dict__ = ast.If, made
 
 
 @dataclass(frozen=True)
@@ -104,8 +100,7 @@ class Mutant:
     file: str
     place: int
     function: str
-    digest: str
-    """Of the function's text."""
+    digest: str  # of the function's text
     line: int
     column: int
     what: str
@@ -113,14 +108,11 @@ class Mutant:
 
     @property
     def row(self) -> dict[str, Any]:
-        return {
-            "pass": self.name,
-            **{name: getattr(self, name) for name in ("file", "function", "digest", "line", "column", "what", "text")},
-        }
+        names = ("file", "function", "digest", "line", "column", "what", "text")
+        return {"pass": self.name, **{name: getattr(self, name) for name in names}}
 
 
 def identity(row: dict[str, Any]) -> tuple[Any, ...]:
-    """Return the identity of a mutant as long as its function is unchanged, wherever that is."""
     return tuple(row[name] for name in ("file", "function", "digest", "column", "what", "text"))
 
 
@@ -159,19 +151,18 @@ def drawn(seed: int, count: int, kept: Iterable[dict[str, Any]]) -> list[Mutant]
 
 def put(mutant: Mutant) -> int:
     """Change the functions of this process; return the number of changed ones."""
+    gc.unfreeze()  # functions that the suite has frozen after collecting are no objects of the collector
     tree = tree_of(mutant.file)
     change(*list(places(tree))[mutant.place])
     path = importlib.import_module(f"fencepost.{mutant.file.removesuffix('.py').replace('/', '.')}").__file__
-    known = {
-        (code.co_qualname, code.co_firstlineno): code
-        for code in _codes(compile(ast.fix_missing_locations(tree), str(path), "exec"))
-    }
+    codes = _codes(compile(ast.fix_missing_locations(tree), str(path), "exec"))
+    known = {(code.co_qualname, code.co_firstlineno): code for code in codes}
     changed = 0
-    for function in [
-        item for item in gc.get_objects() if isinstance(item, FunctionType) and item.__code__.co_filename == path
-    ]:
-        code = known.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
-        if code is not None and code != function.__code__:
+    functions = [item for item in gc.get_objects() if isinstance(item, FunctionType)]
+    for function in functions:
+        before = function.__code__
+        code = known.get((before.co_qualname, before.co_firstlineno)) if before.co_filename == path else None
+        if code is not None and code != before:
             function.__code__ = code
             changed += 1
     return changed

@@ -20,13 +20,12 @@ from fencepost.explorers.running.files import write_file
 
 from tests.random_machines import comparisons
 from tests.random_machines.case import Case
-from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load as load_machine
+from tests.random_machines.machines import numbered
 from tests.random_machines.run import look_at
 from tests.soak.mutants.changes import FILES, ROOT, Mutant, put
 
-Runs = dict[str, dict[str, Any]]
-"""By test: its seconds, and by file the lines of ours that it runs."""
+Runs = dict[str, dict[str, Any]]  # by test: its seconds, and by file the lines of ours that it runs
 MACHINES = (7, 26, 39, 30, 48, 80, 21, 11, 25, 14, 34)
 """Random machines for mutants: some are searched without guards, some with optimized code."""
 APART = {
@@ -40,10 +39,8 @@ APART = {
 LONGEST = 20.0
 SLOWER = 3
 """Limits after which a mutant counts as one that does not end: CPU seconds, and a multiple of its tests' time."""
-LONGEST_TEST = 6.0
-"""Most processor seconds, with coverage, of a test for mutants."""
-MOST_MEMORY = 8 << 30
-"""Address space of a mutant in bytes: one that allocates more and more is killed too."""
+LONGEST_TEST = 6.0  # most processor seconds, with coverage, of a test for mutants
+MOST_MEMORY = 8 << 30  # address space of a mutant in bytes: one that allocates more and more is killed too
 
 
 class Session:
@@ -87,7 +84,6 @@ def machine_differs(seed: str, name: str = "") -> bool:
 
 
 def machines() -> list[str]:
-    """Return the names of the comparisons of random machines."""
     apart = [f"machine {seed} {name}" for name, (_, seeds) in APART.items() for seed in seeds]
     return [*(f"machine {seed}" for seed in MACHINES), *apart]
 
@@ -104,15 +100,11 @@ def collected(files: list[str], work: Callable[[Session], None], *, long: bool =
 
 def measured(files: list[str], out: Path, *, begun: Runs | None = None, long: bool = False) -> None:
     """Run every test with coverage; after all have run, write the lines and the time of each to a file."""
-    import coverage
-
     beside = out.with_name(f"{out.name}.begun")
     runs: Runs = json.loads(beside.read_text()) if beside.exists() else begun or {}
-    sources = sorted({ROOT / name for names in FILES.values() for name in names})
+    sources = sorted({str(ROOT / name) for names in FILES.values() for name in names})
     signal.signal(signal.SIGPROF, _too_long)
-    watch = coverage.Coverage(
-        data_file=None, config_file=False, include=[str(path) for path in sources], messages=False
-    )
+    watch = coverage.Coverage(data_file=None, config_file=False, include=sources, messages=False)
 
     def work(session: Session) -> None:
         for name in [*machines(), *session.items]:
@@ -153,11 +145,11 @@ def _lines(watch: coverage.Coverage) -> Iterator[tuple[str, list[int]]]:
 
 def tests_of(mutant: Mutant, runs: Runs, most: float) -> list[str]:
     """Return the tests that run the changed line, the quickest first, as many as fit the time."""
-    row = mutant.row
+    row, spent = mutant.row, 0.0
     found = sorted(
         (run["seconds"], name) for name, run in runs.items() if row["line"] in run["lines"].get(row["file"], ())
     )
-    names, spent = [], 0.0
+    names = []
     for seconds, name in found:
         spent += seconds
         if spent > most:

@@ -80,9 +80,7 @@ def test_every_type_of_an_argument_is_known_and_every_number_has_its_least_value
         (f.faults, {"prop": 3}, "prop cannot be 3: expected text."),
     ],
 )  # fmt: skip
-def test_an_argument_of_another_type_is_one_message(
-    call: Callable[..., Any], given: dict[str, Any], message: str
-) -> None:
+def test_an_argument_of_wrong_type_is_refused(call: Callable[..., Any], given: dict[str, Any], message: str) -> None:
     with pytest.raises(f.UsageError) as error:
         call(shelf.MACHINE, **{"properties": shelf.PROPERTIES, **given})
     assert str(error.value).startswith(message)
@@ -199,9 +197,8 @@ def test_a_setting_of_kafka_sets_the_constant_that_means_it(name: str, setting: 
 
 
 def test_an_unknown_constant_is_told_by_its_meaning() -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError, match=r"Constants with a similar meaning: clean_stops\.$"):
         parse_setting(protocol("replication").machine, "--set", "controlled_shutdowns=1")
-    assert str(caught.value).endswith("Constants with a similar meaning: clean_stops.")
     with pytest.raises(UsageError) as none:
         parse_setting(protocol("kip320").machine, "--set", "xyzzy=1")
     assert "meaning" not in str(none.value)

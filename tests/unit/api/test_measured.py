@@ -137,9 +137,7 @@ def test_a_model_that_is_edited_in_a_copy_has_no_evidence_and_a_clone_that_does_
 
 
 def test_in_the_clone_that_runs_nothing_is_said(tmp_path: Path) -> None:
-    assert note_on_clone(ROOT) == ""
-    assert note_on_clone(ROOT / "docs") == ""
-    assert note_on_clone(tmp_path) == ""
+    assert [note_on_clone(folder) for folder in (ROOT, ROOT / "docs", tmp_path)] == [""] * 3
 
 
 def test_figures_say_with_what_they_were_driven() -> None:

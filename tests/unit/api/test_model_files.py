@@ -30,32 +30,25 @@ LAYOUTS = {
     ),
     "the name of that package": ("from own.rules import step_of", "own/rules.py"),
 }
-AROUND = ("own/__init__.py", "own/inner/__init__.py")
 
 
 def write(folder: Path, layout: str, step: int) -> Path:
     imports, place = LAYOUTS[layout]
-    file = folder / place
-    file.parent.mkdir(parents=True, exist_ok=True)
+    model = "own/inner/model.py" if place.startswith("own/") else "model.py"
+    texts = {place: RULES.format(step=step), model: MODEL.replace("from rules import step_of", imports)}
     if place.startswith("lib/"):
-        relative = "from .inner.rules import step_of\n" if "inner" in place else ""
-        (folder / "lib/__init__.py").write_text(relative)
-    file.write_text(RULES.format(step=step))
-    model = folder / "model.py"
-    if place.startswith("own/"):
-        model = folder / "own/inner/model.py"
-        model.parent.mkdir(exist_ok=True)
-        for name in AROUND:
-            (folder / name).write_text("")
-    model.write_text(MODEL.replace("from rules import step_of", imports))
-    return model
+        texts["lib/__init__.py"] = "from .inner.rules import step_of\n" if "inner" in place else ""
+    elif place.startswith("own/"):
+        texts |= {"own/__init__.py": "", "own/inner/__init__.py": ""}
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder / model
 
 
 @pytest.mark.parametrize("engine", ["native", "plain"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_two_models_have_the_helpers_beside_them(layout: str, engine: str, tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
     one, three = write(tmp_path / "a", layout, 1), write(tmp_path / "b", layout, 3)
     for file, verdict, states in ((three, "holds", 2), (one, "violated", 4), (three, "holds", 2)):
         found = fencepost.check(file, engine=engine)

@@ -14,6 +14,7 @@ from fencepost.cli.commands.check import check
 from fencepost.cli.commands.compare import compare
 from junitparser import JUnitXml
 
+from tests.helpers.commands import program
 from tests.helpers.places import MACHINES, ROOT
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -32,7 +33,6 @@ MAILBOX = MACHINES / "mailbox.py"
 
 
 def bash(text: str, folder: Path, at: Path, action: Path | str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the text of a step as a runner does."""
     runner = {"RUNNER_TEMP": str(folder), "GITHUB_ACTION_PATH": str(action)}
     runner |= {"GITHUB_OUTPUT": str(folder / "output"), "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
     return subprocess.run(
@@ -43,20 +43,15 @@ def bash(text: str, folder: Path, at: Path, action: Path | str, **variables: str
 
 def run(step: str, folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     given = {**{name: item["default"] for name, item in ACTION["inputs"].items()}, **inputs}
-    variables = {
-        name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: given[found[1]], text)
-        for name, text in STEPS[step]["env"].items()
-    }
+    named = re.compile(r"\$\{\{ inputs\.(\w+) \}\}")
+    variables = {name: named.sub(lambda it: given[it[1]], text) for name, text in STEPS[step]["env"].items()}
     return bash(STEPS[step]["run"], folder, folder, "/actions/fencepost", **variables)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a runner's folder in which our command is installed."""
-    tool = tmp_path / "fencepost" / "bin" / "fencepost"
-    tool.parent.mkdir(parents=True)
-    tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fencepost "$@"\n')
-    tool.chmod(0o755)
+    program(tmp_path / "fencepost" / "bin" / "fencepost", f'exec "{sys.executable}" -m fencepost "$@"')
     return tmp_path
 
 
@@ -79,8 +74,7 @@ def test_a_check_that_passes_ends_well_and_files_can_be_left_out(folder: Path) -
 
 
 def test_arguments_are_words_and_no_commands(folder: Path) -> None:
-    tool = folder / "fencepost" / "bin" / "fencepost"
-    tool.write_text('#!/bin/sh\nfor word; do printf "<%s>" "$word"; done\n')
+    program(folder / "fencepost" / "bin" / "fencepost", 'for word; do printf "<%s>" "$word"; done')
     done = run("check", folder, arguments="my.py --set 'a b=1' $(touch harm); touch harm")
     assert done.stdout.startswith("<check><my.py><--set><a b=1><$(touch><harm);><touch><harm><--quiet><--github>")
     assert not (folder / "harm").exists()
@@ -89,12 +83,9 @@ def test_arguments_are_words_and_no_commands(folder: Path) -> None:
 
 @pytest.mark.parametrize(("version", "wanted"), [("", "/actions/fencepost"), ("0.1.0", "fencepost==0.1.0")])
 def test_the_files_of_the_action_or_a_released_version_are_installed(version: str, wanted: str, tmp_path: Path) -> None:
-    python = tmp_path / "python"
-    python.write_text(
-        '#!/bin/sh\nmkdir -p "$3/bin"\nprintf \'#!/bin/sh\\necho "$@"\\n\' > "$3/bin/pip"\nchmod +x "$3/bin/pip"\n'
-    )
-    python.chmod(0o755)
-    done = run("install", tmp_path, version=version, python=str(python))
+    pip = 'mkdir -p "$3/bin"\nprintf \'#!/bin/sh\\necho "$@"\\n\' > "$3/bin/pip"\nchmod +x "$3/bin/pip"'
+    program(tmp_path / "python", pip)
+    done = run("install", tmp_path, version=version, python=str(tmp_path / "python"))
     assert done.stdout == f"install --quiet {wanted}\n"
 
 
@@ -110,42 +101,30 @@ def test_the_action_has_what_its_page_says_and_options_that_exist() -> None:
 
 
 def shell(step: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a step of the action that compares two builds of Kafka."""
     return bash(BOTH[step]["run"], folder, folder / "kafka", ROOT / ".github" / "actions" / "compare", **variables)
-
-
-def command(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
 
 
 def test_a_pull_request_and_its_base_are_built_and_unpacked(tmp_path: Path) -> None:
     for folder in ("origin", "kafka"):
-        words = ["init", "--quiet", "-b", "trunk"] if folder == "origin" else ["clone", "--quiet", "../origin", "."]
         (tmp_path / folder).mkdir()
-        git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
-        subprocess.run([*git, *words], cwd=tmp_path / folder, check=True)
-        if folder == "origin":
-            (tmp_path / folder / "name").write_text("base")
-            subprocess.run([*git, "add", "."], cwd=tmp_path / folder, check=True)
-            subprocess.run([*git, "commit", "--quiet", "-m", "a"], cwd=tmp_path / folder, check=True)
+    (tmp_path / "origin" / "name").write_text("base")
+    git = "git -c user.name=a -c user.email=a@b"
+    made = f"{git} init --quiet -b trunk; {git} add .; {git} commit --quiet -m a; git clone --quiet . ../kafka"
+    assert bash(made, tmp_path, tmp_path / "origin", "").returncode == 0
     (tmp_path / "kafka" / "name").write_text("changed")
     made = "mkdir -p core/build/distributions k/libs; cp name k/libs/; "
     tar = "tar -czf core/build/distributions/kafka_2.13-5.tgz k"
     done = shell("build", tmp_path, BASE="trunk", BUILD=made + tar, GITHUB_WORKSPACE=str(tmp_path / "kafka"))
     assert done.returncode == 0, done.stderr
-    assert [(tmp_path / "jars" / side / "libs" / "name").read_text() for side in ("base", "changed")] == [
-        "base",
-        "changed",
-    ]
+    for side in ("base", "changed"):
+        assert (tmp_path / "jars" / side / "libs" / "name").read_text() == side
 
 
 @pytest.mark.parametrize(("status", "ends"), [(0, 0), (1, 0), (3, 0), (2, 2), (4, 4)])
 def test_a_comparison_leaves_its_comment_and_only_trouble_fails_the_job(status: int, ends: int, tmp_path: Path) -> None:
     (tmp_path / "kafka").mkdir()
     text = f"echo \"$@\" > {tmp_path}/words; cat <<'END'\n{json.dumps(COMPARED)}\nEND\nexit {status}"
-    command(tmp_path / "fencepost" / "bin" / "fencepost", text)
+    program(tmp_path / "fencepost" / "bin" / "fencepost", text)
     done = shell("compare", tmp_path, BUDGET="5m")
     assert done.returncode == ends, done.stderr
     assert (tmp_path / "output").read_text() == f"status={status}\n"

@@ -24,7 +24,6 @@ BY_NAME = {item.name: item for item in runs()}
 
 
 def cases(file: Path) -> dict[str, list[Any]]:
-    """Return the results of the test cases in a JUnit file by name, as a standard parser reads them."""
     found = JUnitXml.fromfile(str(file))
     for one in (found, *found):
         results = [result for suite in (found if one is found else [one]) for case in suite for result in case.result]
@@ -35,7 +34,6 @@ def cases(file: Path) -> dict[str, list[Any]]:
 
 
 def elements(file: Path) -> dict[tuple[str, str], set[str]]:
-    """Return the attributes of every kind of element in a file, by its parent and its own name."""
     found: dict[tuple[str, str], set[str]] = {}
     for parent in ET.parse(file).iter():  # noqa: S314 (our own file)
         for child in parent:
@@ -75,20 +73,13 @@ def test_the_file_is_built_as_pytest_builds_its_own(tmp_path: Path, pytester: py
         }
 
 
-def sarif_of(file: Path) -> dict[str, Any]:
-    data = json.loads(file.read_text())
+def check(folder: Path, *args: str) -> tuple[int, dict[str, list[Any]], dict[str, Any]]:
+    result = fencepost("check", *args, "--junit", str(folder / "j.xml"), "--sarif", str(folder / "s.sarif"))
+    data = json.loads((folder / "s.sarif").read_text())
     assert data["version"] == "2.1.0"
     [run] = data["runs"]
-    for result in run["results"]:
-        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
-    found: dict[str, Any] = run
-    return found
-
-
-def check(folder: Path, *args: str) -> tuple[int, dict[str, list[Any]], dict[str, Any]]:
-    """Run a check with both files; return its status and their contents."""
-    result = fencepost("check", *args, "--junit", str(folder / "j.xml"), "--sarif", str(folder / "s.sarif"))
-    return result.exit_code, cases(folder / "j.xml"), sarif_of(folder / "s.sarif")
+    assert all(run["tool"]["driver"]["rules"][item["ruleIndex"]]["id"] == item["ruleId"] for item in run["results"])
+    return result.exit_code, cases(folder / "j.xml"), run
 
 
 def test_a_violation_is_a_failure_with_its_steps(tmp_path: Path) -> None:
@@ -97,10 +88,8 @@ def test_a_violation_is_a_failure_with_its_steps(tmp_path: Path) -> None:
     assert {name for name, result in found.items() if result} == {"requests-run-once"}
     [failure] = found["requests-run-once"]
     assert isinstance(failure, Failure)
-    assert (failure.type, failure.message) == (
-        "violated",
-        "requests-run-once is violated for client=0: the shortest trace has 5 states",
-    )
+    assert failure.type == "violated"
+    assert failure.message == "requests-run-once is violated for client=0: the shortest trace has 5 states"
     assert re.search(r"^1 send client=0\n2 serve .*\n3 send-again client=0$", failure.text, re.MULTILINE)
     [result] = run["results"]
     assert (result["ruleId"], result["kind"], result["level"]) == ("mailbox/requests-run-once", "fail", "error")
@@ -128,12 +117,10 @@ def test_the_location_is_the_line_of_the_property_and_the_flow_has_the_lines_of_
 
 def test_what_is_undetermined_is_an_error_and_no_skip(tmp_path: Path) -> None:
     status, found, run = check(tmp_path, str(MAILBOX), *SMALL, "--max-depth", "2")
-    assert status == 3
     [error] = found["requests-run-once"]
-    assert isinstance(error, Error)
+    assert (status, isinstance(error, Error)) == (3, True)
     assert error.message == "requests-run-once is undetermined: the depth limit of 2 was reached"
-    assert {result["kind"] for result in run["results"]} == {"open"}
-    assert {result["level"] for result in run["results"]} == {"none"}
+    assert {(result["kind"], result["level"]) for result in run["results"]} == {("open", "none")}
     [invocation] = run["invocations"]
     assert invocation["executionSuccessful"] is False
     assert len(invocation["toolExecutionNotifications"]) == len(run["results"])
@@ -156,15 +143,10 @@ def put(monkeypatch: pytest.MonkeyPatch, *names: str, **changed: Any) -> None:
     monkeypatch.setattr("fencepost.api.calls.catalogue.runs", lambda: chosen)
 
 
-def test_runs_of_the_catalogue_pass_where_they_fail_as_they_must(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_of_the_catalogue_pass_if_they_fail_as_they_must(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(monkeypatch, "kip101 2/2/2/2", "kip320 2/2/2/2")
     status, found, run = check(tmp_path, "--quiet")
-    assert status == 0
-    assert not any(found.values())
-    assert "figures" in found
-    assert run["results"] == []
+    assert (status, any(found.values()), "figures" in found, run["results"]) == (0, False, True, [])
     suites = {suite.name: suite.tests for suite in JUnitXml.fromfile(str(tmp_path / "j.xml"))}
     assert suites == {"kip101 2/2/2/2": 8, "kip320 2/2/2/2": 8}
 
@@ -172,12 +154,10 @@ def test_runs_of_the_catalogue_pass_where_they_fail_as_they_must(
 def test_a_run_that_differs_fails_where_it_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(monkeypatch, "kip101 2/2/2/2", violated={"weak-isr": 12})
     status, found, run = check(tmp_path, "--quiet")
-    assert status == 1
     message = "strong-isr: violated, but holds is expected"
-    assert {name: [item.message for item in result] for name, result in found.items() if result} == {
-        "strong-isr": [message]
-    }
+    assert [(name, item.message) for name, result in found.items() for item in result] == [("strong-isr", message)]
     assert [item["message"]["text"] for item in run["results"]] == [f"kip101 2/2/2/2: {message}."]
+    assert status == 1
 
 
 def test_a_run_that_was_not_begun_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,14 +170,10 @@ def test_a_run_that_was_not_begun_is_an_error(tmp_path: Path, monkeypatch: pytes
     assert run["invocations"][0]["executionSuccessful"] is False
 
 
-def test_github_gets_an_annotation_at_the_property_and_a_summary_with_a_diagram(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_github_gets_an_annotated_property_and_a_diagram(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     result = fencepost("check", str(MAILBOX), *SMALL, "--without", "deduplicate", "--github")
-    line = next(
-        index for index, text in enumerate(MAILBOX.read_text().splitlines(), 1) if "def requests_run_once" in text
-    )
+    line = MAILBOX.read_text().partition("def requests_run_once")[0].count("\n") + 1
     [annotation] = [text for text in result.stdout.splitlines() if text.startswith("::")]
     where, _, said = annotation.removeprefix("::error ").partition("::")
     assert f"line={line},title=mailbox%3A requests-run-once is violated" in where
@@ -214,11 +190,8 @@ def test_annotations_leave_json_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     result = fencepost("check", str(MAILBOX), *SMALL, "--without", "deduplicate", "--github", "--json")
     data = data_of(result)
-    assert (data["verdict"], data["constants"]["deduplicate"], data["constants"]["resend"]) == (
-        "violated",
-        False,
-        "always",
-    )
+    assert {"verdict": "violated"}.items() <= data.items()
+    assert {"deduplicate": False, "resend": "always"}.items() <= data["constants"].items()
     assert result.stderr.startswith("::error ")
 
 
@@ -227,16 +200,12 @@ def test_a_summary_that_cannot_be_written_is_refused_before_the_search(monkeypat
     assert fencepost("check", str(MAILBOX), *SMALL, "--github").exit_code == 2
 
 
-def report(**changed: Any) -> CheckedRun:
-    found = data_of(fencepost("check", str(MAILBOX), *SMALL, "--without", "deduplicate", "--json"))
-    return CheckedRun(load_protocol(MAILBOX), {**found, **changed})
-
-
 def test_every_verdict_is_a_pass_a_failure_or_an_error() -> None:
-    whole, ends = report(), {}
+    whole, ends = data_of(fencepost("check", str(MAILBOX), *SMALL, "--without", "deduplicate", "--json")), {}
     for verdict in ("holds", "proved", "violated", "unreached", "undetermined", "not-found"):
         item = {"name": "requests-run-once", "kind": "always", "verdict": verdict, "length": 2}
-        [ends[verdict]] = (found.end for found in outcomes(replace(whole, data={**whole.data, "properties": [item]})))
+        report = CheckedRun(load_protocol(MAILBOX), {**whole, "properties": [item]})
+        [ends[verdict]] = (found.end for found in outcomes(report))
     assert ends == {
         "holds": End.PASSED, "proved": End.PASSED, "violated": End.FAILED, "unreached": End.ERROR,
         "undetermined": End.ERROR, "not-found": End.ERROR,

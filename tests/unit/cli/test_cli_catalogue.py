@@ -59,14 +59,13 @@ def test_json_has_what_was_found_beside_what_was_expected() -> None:
     result = check("--json", "--quiet")
     found = json.loads(result.stdout)
     assert (found["format"], found["profile"], found["as_expected"], found["not_run"]) == (1, "quick", True, [])
-    first = found["runs"][0]
-    assert (first["protocol"], first["verdict"], first["distinct"], first["differences"]) == (
-        "kip101", "violated", 9045, [],
-    )  # fmt: skip
-    assert first["expected"] == {
-        "verdict": "violated", "distinct": 9045, "depth": 18, "violated": {"weak-isr": 12, "strong-isr": 12},
-        "unreached": [],
-    }  # fmt: skip
+    assert found["runs"][0].items() >= {
+        "protocol": "kip101", "verdict": "violated", "distinct": 9045, "differences": [],
+        "expected": {
+            "verdict": "violated", "distinct": 9045, "depth": 18, "violated": {"weak-isr": 12, "strong-isr": 12},
+            "unreached": [],
+        },
+    }.items()  # fmt: skip
     assert result.stderr == ""
 
 
@@ -91,36 +90,29 @@ def test_a_difference_is_named_and_ends_with_status_1(
     assert result.exit_code == 1
 
 
-def test_a_run_that_is_cut_short_is_undetermined_and_the_next_is_run() -> None:
+def test_a_run_that_is_cut_short_is_undetermined_and_the_next_is_run_unless_the_budget_of_all_is_used_up() -> None:
     result = check("--max-depth", "5")
     assert result.stdout.count("the search did not finish: the depth limit of 5 was reached") == 2
     assert "2 runs: 0 as expected, 2 cut short." in result.stdout
     assert "holds ->" in result.stdout
     assert "-> holds" not in result.stdout
     assert result.exit_code == 3
-
-
-def test_the_budget_is_for_all_runs_together() -> None:
     result = check("--budget", "1ms")
     assert "2 runs: 0 as expected, 1 cut short, 1 not begun." in result.stdout
     assert "Stopped: the time limit of 0.001 s for all runs was reached." in result.stdout
     assert result.exit_code == 3
 
 
-def test_an_unfinished_catalogue_is_resumed_without_doing_a_run_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unfinished_catalogue_is_resumed_with_no_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = ["--checkpoint", str(tmp_path / "kept"), "--json"]
-    begun = json.loads(check(*kept, "--max-states", "6000").stdout)
-    assert [item["complete"] for item in begun["runs"]] == [False, True]
+    begun = json.loads(check(*kept, "--max-states", "6000").stdout)["runs"]
+    assert [item["complete"] for item in begun] == [False, True]
     result = check(*kept, "--resume")
-    assert result.exit_code == 0
-    resumed = json.loads(result.stdout)
-    assert resumed["runs"][1] == begun["runs"][1]
-    assert resumed["runs"][0]["distinct"] == 9045
+    resumed = json.loads(result.stdout)["runs"]
+    assert (result.exit_code, resumed[0]["distinct"], resumed[1]) == (0, 9045, begun[1])
     put(monkeypatch, CHOSEN[0], replace(CHOSEN[1], depth=17))
-    again = json.loads(check(*kept, "--resume").stdout)
-    assert again["runs"][1]["differences"] == ["depth: 18, but 17 are pinned"]
+    again = json.loads(check(*kept, "--resume").stdout)["runs"]
+    assert again[1]["differences"] == ["depth: 18, but 17 are pinned"]
 
 
 def test_a_run_that_kept_fingerprints_is_not_taken_for_one_that_kept_states(tmp_path: Path) -> None:
@@ -152,9 +144,7 @@ def test_ctrl_c_ends_the_catalogue_after_the_run_that_it_hit(monkeypatch: pytest
     assert result.exit_code == 3
 
 
-def test_each_profile_includes_the_smaller_ones_and_the_quick_one_shows_every_protocol(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_each_profile_has_the_smaller_ones_and_the_quick_one_all_protocols(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.api.calls.catalogue.runs", runs)
     quick, ci, full = (set(map(id, choose_runs(profile, ()))) for profile in Profile)
     assert quick < ci <= full

@@ -23,7 +23,6 @@ VERBOSE = re.compile(
 
 @pytest.fixture
 def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start without compiled code, on disk or in the memory of this process."""
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
     monkeypatch.setattr(libraries, "_loaded", WeakValueDictionary())
 

@@ -50,12 +50,9 @@ def test_what_fails_inside_has_its_status_and_one_message(
 @pytest.mark.parametrize("command", [["list"], ["list", "--json"], ["guarantees"]])
 def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "fencepost", *command], stdout=full, stderr=subprocess.PIPE, check=False, timeout=300
-        )
+        done = _run(command, stdout=full)
     message = "the output cannot be written: No space left on device. Choose a place with free space."
-    assert done.stderr.decode() == f"fencepost: {message}\n"
-    assert done.returncode == 2
+    assert (done.returncode, done.stderr) == (2, f"fencepost: {message}\n")
 
 
 VAULT = str(MACHINES / "vault.py")
@@ -126,26 +123,26 @@ KEEPING = [
 
 @pytest.mark.parametrize("json", few([[], ["--json"]], 2))
 @pytest.mark.parametrize(("work", "option"), few(KEEPING, 4, several=True))
-def test_what_was_found_is_told_where_there_is_no_room_to_keep_it(
-    work: str, option: list[str], json: list[str], tmp_path: Path
-) -> None:
+def test_what_is_found_is_told_if_disks_are_full(work: str, option: list[str], json: list[str], tmp_path: Path) -> None:
     command, word = FOUND[work]
     file = tmp_path / option[-1]
     if file.suffix:
         file.write_text("mine")
-    process = subprocess.run(
-        [sys.executable, "-m", "fencepost", *command, "--quiet", *json, *option],
-        preexec_fn=full(10), capture_output=True, text=True, cwd=tmp_path, check=False, timeout=300,
-    )  # fmt: skip
+    words = [*command, "--quiet", *json, *option]
+    process = _run(words, preexec_fn=full(10), stdout=subprocess.PIPE, cwd=tmp_path)
     assert word in process.stdout
     assert (process.returncode, process.stderr.count("\n")) == (2, 1), process.stderr
     assert not file.suffix or file.read_text() == "mine"
     assert "cannot be written" in process.stderr or "could not be written" in process.stderr
 
 
+def _run(command: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
+    given = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **more}
+    return subprocess.run([sys.executable, "-m", "fencepost", *command], text=True, check=False, timeout=300, **given)
+
+
 def _ended(command: list[str], **streams: Any) -> tuple[int, str]:
-    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **streams}
-    done = subprocess.run([sys.executable, "-m", "fencepost", *command], text=True, check=False, timeout=300, **streams)
+    done = _run(command, **streams)
     said = done.stderr or ""
     return done.returncode, said if "unforeseen" in said or "Traceback" in said else ""
 

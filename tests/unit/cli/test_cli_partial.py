@@ -4,6 +4,7 @@ import json
 import re
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.explorers.liveness.engine import Engine
@@ -19,51 +20,41 @@ ENDLESS = ["check", "kip320", "--set", "log_size=4", "--set", "max_records=60"]
 
 def test_a_limit_that_nobody_set_says_where_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.explorers.running.interrupts.default_memory", lambda: 1000)
-    found = data_of(fencepost(*KIP320, "--json"))
-    assert found["why_stopped"].endswith("was reached (80% of the available memory; `--memory` sets another limit)")
-    assert data_of(fencepost(*KIP320, "--memory", "600K", "--json"))["why_stopped"].startswith(
-        "the memory limit of 1 MiB"
-    )
+    own, given = (data_of(fencepost(*KIP320, *more, "--json"))["why_stopped"] for more in ([], ["--memory", "600K"]))
+    assert own.endswith("was reached (80% of the available memory; `--memory` sets another limit)")
+    assert given.startswith("the memory limit of 1 MiB")
 
 
-def test_a_checkpoint_is_resumed(tmp_path: Path) -> None:
-    whole = data_of(fencepost(*KIP101, "--json"))
-    checkpoint = ["--checkpoint", str(tmp_path / "kept"), "--json"]
-    begun = data_of(fencepost(*KIP101, *checkpoint, "--max-states", "2000"))
+SAVED = "the search so far is saved in {}: the same search with `--resume` continues from there"
+
+
+def resumed(asked: list[str], begun: dict[str, Any]) -> None:
+    """Assert that a search which was begun is resumed from its checkpoint, and ends as if it had not been stopped."""
+    whole, ended = data_of(fencepost(*asked[:-2])), data_of(fencepost(*asked, "--resume"))
     assert begun["verdict"] == "undetermined"
-    assert (
-        f"the search so far is saved in {tmp_path / 'kept'}: the same search with `--resume` continues from there"
-        in begun["notes"][0]
-    )
-    resumed = data_of(fencepost(*KIP101, *checkpoint, "--resume"))
-    assert resumed.pop("notes") == [
+    assert begun["notes"][0].startswith(SAVED.format(asked[-1]))
+    assert ended.pop("notes") == [
         "the search continued from a checkpoint: states and time are totals of all parts of the search."
     ]
     assert whole.pop("notes") == []
-    assert fixed(resumed) == fixed(whole)
+    assert fixed(ended) == fixed(whole)
 
 
-def test_a_search_that_is_over_is_kept_where_its_behaviours_are_not_judged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = ["check", WANDERER, "--json"]
-    whole = data_of(fencepost(*asked))
-    checkpoint = ["--checkpoint", str(tmp_path / "kept")]
+def test_a_checkpoint_is_resumed(tmp_path: Path) -> None:
+    asked = [*KIP101, "--json", "--checkpoint", str(tmp_path / "kept")]
+    resumed(asked, data_of(fencepost(*asked, "--max-states", "2000")))
 
+
+def test_a_search_is_kept_where_its_behaviours_are_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def cut_short(_: Engine) -> None:
         raise Stopped(out_of_memory(1))
 
+    asked = ["check", WANDERER, "--json", "--checkpoint", str(tmp_path / "kept")]
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "prepare", cut_short)
-        begun = data_of(fencepost(*asked, *checkpoint))
-    assert (begun["verdict"], begun["distinct"]) == ("undetermined", whole["distinct"])
-    assert begun["notes"][0].startswith(
-        f"the search so far is saved in {tmp_path / 'kept'}: the same search with `--resume`"
-    )
-    resumed = data_of(fencepost(*asked, *checkpoint, "--resume"))
-    assert resumed.pop("notes")[0].startswith("the search continued from a checkpoint")
-    assert whole.pop("notes") == []
-    assert fixed(resumed) == fixed(whole)
+        begun = data_of(fencepost(*asked))
+    assert begun["distinct"] == 3
+    resumed(asked, begun)
 
 
 def test_nothing_is_said_to_be_kept_where_the_model_goes_wrong(tmp_path: Path) -> None:
@@ -94,8 +85,7 @@ def test_a_signal_ends_with_a_partial_result(number: signal.Signals) -> None:
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=60)
     found = json.loads(stdout)
-    assert process.returncode == 3
-    assert stderr == ""
+    assert (process.returncode, stderr) == (3, "")
     assert (found["verdict"], found["complete"]) == ("undetermined", False)
     assert found["why_stopped"] == f"{number.name} was received"
 

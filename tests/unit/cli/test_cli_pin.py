@@ -35,9 +35,7 @@ def put(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> Path:
 @pytest.mark.parametrize(
     "wrong", [("9_045, 18", "0, 0"), ("18]}", "17]}"), ("weak-isr 12, strong", "weak-isr 3, strong")]
 )
-def test_a_figure_that_differs_is_written(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: tuple[str, str]
-) -> None:
+def test_another_figure_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: tuple[str, str]) -> None:
     file = put(monkeypatch, tmp_path, FILE.replace(*wrong))
     assert fencepost("check").exit_code == 1
     result = fencepost("check", "--pin")

@@ -42,11 +42,8 @@ def test_json_tells_the_walks_and_what_they_found() -> None:
     done = fencepost(*KIP101, "--json", "--property", "strong-isr", "--property", "leader-changes")
     found = data_of(done)
     assert done.exit_code == 1
-    assert {name: found[name] for name in ("format", "protocol", "engine", "verdict", "complete", "seed", "walks",
-    "depth")} == {
-        "format": 1, "protocol": "kip101", "engine": "walk", "verdict": "violated", "complete": True, "seed": 0,
-        "walks": 2_000, "depth": 100,
-    }  # fmt: skip
+    said = {"format": 1, "protocol": "kip101", "engine": "walk", "verdict": "violated", "complete": True, "seed": 0}
+    assert {**said, "walks": 2_000, "depth": 100}.items() <= found.items()
     strong, changes = found["properties"]
     assert (strong["name"], strong["verdict"], strong["trace"]) == ("strong-isr", "violated", None)
     assert strong["shrunk"]["length"] == len(strong["steps"]) + 1 == 11

@@ -64,7 +64,6 @@ TITLES = (": the shortest trace has ", ": a trace of ", ", in what clients see: 
 
 
 def histories(*differences: Difference, protocol: str = "replication") -> HistoriesReport:
-    """Return a comparison of Kafka's classes with the model, as `conform replication` makes it."""
     bound, release = binding(protocol), Release("4.1.2", "kafka-4.1", Path(), Path())
     tally = Tally(5_106, 66_319, 98_099, aside=Counter({"a follower reads an older snapshot": 12}))
     found = {item.kind: item for item in differences}
@@ -74,13 +73,11 @@ def histories(*differences: Difference, protocol: str = "replication") -> Histor
 
 
 def client(name: str, version: str) -> ClientReport:
-    """Return the report on a client that obeys the rules, as made by `conform leader-discovery --client`."""
     outcome = ClientOutcome(Installed(name, version), 2_400, 2_390, exercised_in=Counter(dict.fromkeys(NAMES, 300)))
     return ClientReport(name, outcome)
 
 
 def deviating() -> ClientReport:
-    """Return such a report with a broken rule."""
     found, refusal = client("librdkafka", "2.6.1"), Event("request", 2, "produce", 0, 0)
     news = Event("metadata", 1, "metadata", 1, 0, leader=1, epoch=4)
     events = [Event("moved", 0, value="controller-elects-leader 0 1"), news, refusal]
@@ -94,14 +91,12 @@ def deviating() -> ClientReport:
 
 
 def departures() -> HistoriesReport:
-    """Return a comparison with more differences than a screen has lines."""
     actions = binding("replication").machine.actions
     rows = (("isr", "{0, 1, 2}", "{0, 1}"), ("partition_epoch", "2", "1"))
     return histories(*(Difference((Step(action, ()),), rows) for action in actions[:9]))
 
 
 def audited(name: str) -> Callable[[Console], None]:
-    """Return the function that prints the screen of an audit of a real cluster's log."""
     return lambda console: print_screen(console, json.loads((FOLDER / f"{name}.json").read_text("utf-8")))
 
 
@@ -133,7 +128,6 @@ def page(name: str, width: int = COLUMNS, *, colours: bool = False) -> str:
 
 
 def screen(command: str) -> str:
-    """Return the output of a command, with fixed times."""
     words = shlex.split(command)
     fixed = ["--cross-check", "100"] if words[0] == "check" and "plain" not in words else []
     return TIME.sub("0.01 s", fencepost(*words, *fixed).stdout)
@@ -214,7 +208,6 @@ def test_where_a_protocol_has_no_budgets_none_is_called_untried() -> None:
 
 
 def write() -> None:
-    """Write every screen, for review as a diff."""
     FOLDER.mkdir(exist_ok=True)
     for name, command in SCREENS.items():
         (FOLDER / f"{name}.txt").write_text(screen(command), "utf-8")

@@ -162,7 +162,6 @@ WARNINGS = {
 
 
 def written(folder: Path, *changes: tuple[str, str]) -> Path:
-    """Write the careless model, with changes."""
     text = CARELESS.read_text()
     for old, new in changes:
         assert old in text
@@ -173,12 +172,12 @@ def written(folder: Path, *changes: tuple[str, str]) -> Path:
 
 
 def found_in(file: Path, engine: str = "plain") -> dict[tuple[str, str], str]:
-    """Return the warnings about a file, by kind and name."""
     return {(item.kind, item.about): item.text for item in check(file, engine=engine).warnings}
 
 
-def test_a_careless_model_is_warned_of_all_that_it_leaves_out_and_of_nothing_else() -> None:
-    assert found_in(CARELESS) == {key: text for key, (text, _) in WARNINGS.items()}
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_a_careless_model_is_warned_of_all_that_it_leaves_out_and_of_nothing_else(engine: str) -> None:
+    assert found_in(CARELESS, engine) == {key: text for key, (text, _) in WARNINGS.items()}
 
 
 @pytest.mark.parametrize("key", list(WARNINGS), ids=" ".join)
@@ -190,47 +189,31 @@ def test_a_warning_is_gone_once_the_model_is_mended(key: tuple[str, str], tmp_pa
     assert left <= set(WARNINGS)
 
 
-def test_engines_warn_of_the_same() -> None:
-    assert found_in(CARELESS, "native") == found_in(CARELESS)
-
-
 def test_initial_among_the_actions_is_warned_of(tmp_path: Path) -> None:
     file = written(tmp_path, (LISTED, "initial, (initial, sends, loses, complains))"), ("Size(2)]", "Size(9)]"))
-    text = {
-        item.about: item.text
-        for item in check(file, engine="plain", max_states=50).warnings
-        if item.kind == "initial-among-actions"
-    }
-    assert text == {
-        "initial": "action 'initial' creates the initial states and is also listed among the actions, so it may "
-        "happen again in every state: remove initial from `actions`, or write a separate action for the reset."
-    }
+    [warning] = [it for it in check(file, engine="plain", max_states=50).warnings if it.kind == "initial-among-actions"]
+    assert (warning.about, warning.text) == (
+        "initial", ("action 'initial' creates the initial states and is also listed among the actions, so it may "
+        "happen again in every state: remove initial from `actions`, or write a separate action for the reset."),
+    )  # fmt: skip
 
 
 def test_a_model_without_a_witness_is_warned_of() -> None:
     found = tuple(item for item in mailbox.PROPERTIES if item.kind != "sometimes")
-    kinds = [
-        [item.kind for item in check(mailbox.MACHINE, some, engine="plain", clients=1).warnings]
-        for some in (found, mailbox.PROPERTIES)
-    ]
-    assert kinds == [["no-witness"], []]
+    warned = [check(mailbox.MACHINE, some, engine="plain", clients=1).warnings for some in (found, mailbox.PROPERTIES)]
+    assert [[item.kind for item in some] for some in warned] == [["no-witness"], []]
 
 
-def test_a_file_may_keep_properties_aside(tmp_path: Path) -> None:
+def test_a_file_may_keep_properties_aside_and_import_actions(tmp_path: Path) -> None:
     file = written(tmp_path, ("MACHINE = ", "SLOW = (forgotten,)\nMACHINE = "))
     assert ("property-left-out", "forgotten") not in found_in(file)
-
-
-def test_an_imported_action_is_not_left_out() -> None:
-    file = ROOT / "docs" / "examples" / "fetch_from_anyone.py"
-    assert load_protocol(file).left_out == ()
+    assert load_protocol(ROOT / "docs" / "examples" / "fetch_from_anyone.py").left_out == ()
 
 
 @pytest.mark.parametrize("name", few(PROTOCOLS, 4))
 def test_the_models_of_the_catalogue_have_no_warnings(name: str) -> None:
     found = PROTOCOLS[name]
-    program = translate(found.machine, found.every_property)
-    assert of_text(found, program) == ()
+    assert of_text(found, translate(found.machine, found.every_property)) == ()
 
 
 def test_the_page_and_the_json_have_the_warnings() -> None:
@@ -244,7 +227,7 @@ def test_the_page_and_the_json_have_the_warnings() -> None:
     }
 
 
-def test_with_strict_a_warning_is_an_error(tmp_path: Path) -> None:
+def test_with_strict_a_warning_is_an_error_and_a_model_without_any_is_as_it_is(tmp_path: Path) -> None:
     junit = tmp_path / "junit.xml"
     asked = ("check", str(CARELESS), "--engine", "plain", "--strict", "--set", "people=1", "--junit", str(junit))
     result = fencepost(*asked, "--sarif", str(tmp_path / "sarif.json"))
@@ -252,19 +235,13 @@ def test_with_strict_a_warning_is_an_error(tmp_path: Path) -> None:
     assert "message=\"nothing reads constant 'patience'" in junit.read_text()
     assert "--strict treats warnings as errors: fix the model, or leave --strict out." in result.stderr
     assert "Warning: nothing reads constant 'patience'" in result.stdout
-
-
-def test_with_strict_a_model_without_warnings_is_as_it_is() -> None:
     result = fencepost("check", str(MACHINES / "mailbox.py"), "--engine", "plain", "--strict")
     assert (result.exit_code, "Warning" in result.stdout) == (0, False)
 
 
 def test_a_parameter_that_may_be_none_is_warned_of_since_none_is_never_tried(tmp_path: Path) -> None:
-    file = tmp_path / "lock.py"
-    text = Path(first.__file__).read_text()
-    file.write_text(
-        text.replace("@action(client=Client)\ndef client_asks", "@action(client=MaybeClient)\ndef client_asks")
-    )
+    file, asks = tmp_path / "lock.py", "@action(client={})\ndef client_asks"
+    file.write_text(Path(first.__file__).read_text().replace(asks.format("Client"), asks.format("MaybeClient")))
     [warning] = [item for item in check(file, engine="plain").warnings if item.kind == "none-never-tried"]
     assert warning.about == "client-asks"
     assert warning.text.startswith(

@@ -37,7 +37,6 @@ def asking() -> tuple[Session, Any]:
     session = Session()
 
     def ask(what: str, **question: Any) -> Any:
-        """Send a request about the setting that was opened last, unless another is named."""
         if what in ("step", "refusals", "save", "measure"):
             question.setdefault("base", list(session.opened)[-1])
         return json.loads(session.answer(json.dumps({"ask": what, **question})))
@@ -50,7 +49,6 @@ def text_of(name: str) -> str:
 
 
 def opened(name: str) -> tuple[Any, Any]:
-    """Open an archived trace; return the answer, and a function for further requests."""
     _, ask = asking()
     return ask("open", link=ask("trace", text=text_of(name))["link"]), ask
 
@@ -139,13 +137,8 @@ def test_refusals_are_those_of_the_plain_interpreter_on_random_states() -> None:
                         wanted.append((plain.show(step), guards.texts(item)[guards.refused(item, error)]))
                 found = ask("refusals", state=shown["id"], action=item.label)["refusals"]
                 assert sorted((why["step"], why["guard"]) for why in found) == sorted(wanted)
-                counts = {
-                    why["guard"]: why["count"]
-                    for act in shown["actions"]
-                    if act["label"] == item.label
-                    for why in act["cannot"]
-                }
-                assert sum(counts.values()) == len(wanted)
+                cannot = [why for act in shown["actions"] if act["label"] == item.label for why in act["cannot"]]
+                assert sum(why["count"] for why in cannot) == len(wanted)
             if not can:
                 break
             taken = draw.choice(can)
@@ -155,14 +148,12 @@ def test_refusals_are_those_of_the_plain_interpreter_on_random_states() -> None:
 
 def test_a_refusal_says_which_part_of_the_guard_decides_and_the_values_in_it() -> None:
     found, ask = opened("replication-hyp-10")
-    refused = {
-        why["step"]: why
-        for why in ask("refusals", state=found["views"][-1]["id"], action="leader-handles-fetch")["refusals"]
-    }
-    assert refused["leader-handles-fetch leader=0 follower=1"]["guard"] == "serves(s, c, leader, follower)"
-    assert refused["leader-handles-fetch leader=0 follower=1"]["decided"] == "image.leader == leader"
-    assert refused["leader-handles-fetch leader=0 follower=1"]["values"] == ["image.leader=1", "leader=0"]
-    [appends, *_] = ask("refusals", state=found["views"][-1]["id"], action="leader-appends")["refusals"]
+    last = found["views"][-1]["id"]
+    refused = {why["step"]: why for why in ask("refusals", state=last, action="leader-handles-fetch")["refusals"]}
+    why = refused["leader-handles-fetch leader=0 follower=1"]
+    assert (why["guard"], why["decided"]) == ("serves(s, c, leader, follower)", "image.leader == leader")
+    assert why["values"] == ["image.leader=1", "leader=0"]
+    [appends, *_] = ask("refusals", state=last, action="leader-appends")["refusals"]
     assert (appends["bound"], appends["values"]) == ("max_records", ["s.written=1", "c.max_records=1"])
 
 
@@ -201,19 +192,14 @@ def test_a_guard_that_is_named_twice_or_by_all_its_parts_is_taken_out_once() -> 
 
 def test_steps_are_refused_with_the_guard_and_unknown_ones_with_what_there_is() -> None:
     _, ask = asking()
-    ask("open", link="#kip320?replicas=2")
     assert "there is no protocol 'kip32'" in ask("open", link="#kip32")["error"]
-    _, ask = asking()
     first = ask("open", link="#kip320?replicas=2")["views"][0]
-    assert (
-        "has no action 'leader-writ'. Did you mean 'leader-write'?"
-        in ask("step", state=first["id"], step="leader-writ leader=0")["error"]
-    )
+    unknown = ask("step", state=first["id"], step="leader-writ leader=0")["error"]
+    assert "has no action 'leader-writ'. Did you mean 'leader-write'?" in unknown
     refused = next(why for item in first["actions"] for why in item["cannot"])
     assert f"the guard `{refused['guard']}` refuses it" in ask("step", state=first["id"], step=refused["step"])["error"]
     stopped = ask("open", link=links.link("kip320", constants={"replicas": 2}, steps=[refused["step"]]))
-    assert stopped["stopped"]["step"] == refused["step"]
-    assert len(stopped["views"]) == 1
+    assert (stopped["stopped"]["step"], len(stopped["views"])) == (refused["step"], 1)
 
 
 def test_a_history_is_saved_as_a_trace_that_replays_and_one_that_shows_nothing_is_not() -> None:
@@ -252,10 +238,9 @@ def test_a_book_leads_from_state_to_state_as_the_semantics_do_and_says_where_it_
     for number in inside:
         for step, after in data["states"][number]["leads"].items():
             came = setting.plain.apply(keys[number], setting.step(step))
-            told = {
-                name: [data["texts"][item] for item in data["arrivals"][after][name]] for name in ("cards", "changes")
-            }
-            assert told == {name: arrival(setting, came.after, keys[number], came)[name] for name in told}
+            made = arrival(setting, came.after, keys[number], came)
+            for name in ("cards", "changes"):
+                assert [data["texts"][item] for item in data["arrivals"][after][name]] == made[name]
     small = Book(setting, most=20_000)
     small.history(setting.initial(), setting.link.steps)
     assert small.size < 60_000
@@ -326,15 +311,12 @@ def test_what_cannot_be_opened_is_refused_with_what_can(tmp_path: Path) -> None:
         address(str(tmp_path / "lease.py"))
 
 
-def test_without_pyodide_and_without_npm_one_sentence_says_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_pyodide_and_npm_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(page.NAMED, raising=False)
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(
-        UsageError, match=r"needs Pyodide .* npm is not installed\. Install Node\.js .* or name a folder"
-    ):
+    said = r"needs Pyodide .* npm is not installed\. Install Node\.js .* or name a folder"
+    with pytest.raises(UsageError, match=said):
         page.find_pyodide()
     monkeypatch.setenv(page.NAMED, str(tmp_path))
     with pytest.raises(UsageError, match=r"pyodide\.mjs does not belong to Pyodide"):
@@ -342,18 +324,6 @@ def test_without_pyodide_and_without_npm_one_sentence_says_what_to_do(
 
 
 TYPES = {"mjs": "text/javascript", "js": "text/javascript", "wasm": "application/wasm", "json": "application/json"}
-
-
-def test_the_server_gives_modules_and_webassembly_their_types_and_refuses_a_port_that_is_taken(tmp_path: Path) -> None:
-    with server(tmp_path) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
-        for ending, kind in TYPES.items():
-            (tmp_path / f"a.{ending}").write_text("1")
-            with urlopen(f"http://{HOST}:{made.server_port}/a.{ending}", timeout=60) as answer:
-                assert answer.headers["Content-Type"] == kind
-        with pytest.raises(UsageError, match="cannot be used"), server(tmp_path, made.server_port):
-            pass
-        made.shutdown()
 
 
 def test_a_protocol_an_archived_trace_and_a_file_have_their_addresses(tmp_path: Path) -> None:
@@ -394,18 +364,16 @@ HEADS = {
     403: [
         *("GET / HTTP/1.1\r\nHost: " + name for name in ("evil.example", "evil.example:{}", "127.0.0.1.evil.example",
         "10.0.0.1:{}", "")),
-        "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example",
-        "HEAD / HTTP/1.1\r\nHost: evil.example",
+        "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example", "HEAD / HTTP/1.1\r\nHost: evil.example",
     ],
     404: [
         *(f"GET {path} HTTP/1.1\r\nHost: localhost" for path in ("/folder/", "/../secret", "/%2e%2e/secret",
-        "/folder/..%2f..%2fsecret")),
-        "GET http://localhost/../secret HTTP/1.1\r\nHost: localhost",
+        "/folder/..%2f..%2fsecret", "http://localhost/../secret")),
     ],
 }  # fmt: skip
 
 
-def test_the_server_answers_to_this_machine_alone_and_with_its_own_files(tmp_path: Path) -> None:
+def test_the_server_answers_to_this_machine_alone_with_its_own_files_and_their_types(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("SECRET")
     folder = tmp_path / "page"
     (folder / "folder").mkdir(parents=True)
@@ -420,4 +388,10 @@ def test_the_server_answers_to_this_machine_alone_and_with_its_own_files(tmp_pat
                 assert answer.split()[1] == str(status), head
                 assert ("the page" in answer) is (status == 200)
                 assert "SECRET" not in answer
+        for ending, kind in TYPES.items():
+            (folder / f"a.{ending}").write_text("1")
+            with urlopen(f"http://{HOST}:{made.server_port}/a.{ending}", timeout=60) as answer:
+                assert answer.headers["Content-Type"] == kind
+        with pytest.raises(UsageError, match="cannot be used"), server(folder, made.server_port):
+            pass
         made.shutdown()

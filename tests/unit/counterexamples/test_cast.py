@@ -20,12 +20,12 @@ from fencepost.explorers.plain import search
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import Cast, Range
-from fencepost.model.language.actions import Action
 from fencepost.model.language.errors import ModelError
-from fencepost.model.language.interpreter import Interpreter, Path
+from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.parameters import few
 from tests.helpers.places import DOCS
+from tests.helpers.traces import path_of
 from tests.helpers.written import module_of
 
 lease = module_of("""
@@ -83,21 +83,14 @@ MACHINE = Machine("lease", "A lease", State, C, initial, (wants, give, refuse, t
 """)
 """A server leases something to one client, once and for all: whoever asks too late is refused."""
 FILES = sorted(ARCHIVE.glob("*.trace"))
-GIVEN = (lease.wants, lease.wants, lease.give, lease.refuse, lease.take)
+GIVEN = ("wants", "wants", "give", "refuse", "take")
 
 
-def history(*actions: Action, cast: Cast = lease.CAST) -> Replay:
-    """Return a history that takes the first step of each action."""
+def history(*actions: str, cast: Cast = lease.CAST) -> Replay:
     machine = replace(lease.MACHINE, cast=cast)
-    plain = Interpreter(machine, lease.C())
-    states, steps = plain.initial_states(), []
-    for item in actions:
-        happened = next(found for found in plain.transitions(states[-1]) if found.step.action is item)
-        steps.append(happened.step)
-        states.append(happened.after)
-    found = Protocol(machine, lease.PROPERTIES)
-    trace = Trace("A lease", found, lease.C(), lease.somebody_has_it, tuple(steps))
-    return Replay(trace, Path(states[0], tuple(steps), tuple(states)), Verdict.HOLDS)
+    path = path_of(Interpreter(machine, lease.C()), *actions)
+    trace = Trace("A lease", Protocol(machine, lease.PROPERTIES), lease.C(), lease.somebody_has_it, path.steps)
+    return Replay(trace, path, Verdict.HOLDS)
 
 
 def told(made: Replay) -> Story:
@@ -105,11 +98,8 @@ def told(made: Replay) -> Story:
 
 
 def ways(found: Story) -> list[tuple[str, str, str, str]]:
-    """Return each message with its sender, its receiver and its fate."""
-    return [
-        (item.name, item.sender.title if item.sender else "", item.receiver.title if item.receiver else "", item.fate)
-        for item in found.flights
-    ]
+    parties = ((item, item.sender, item.receiver) for item in found.flights)
+    return [(it.name, one.title if one else "", to.title if to else "", it.fate) for it, one, to in parties]
 
 
 def test_the_cast_says_who_an_index_is_who_sends_and_who_receives() -> None:
@@ -123,9 +113,6 @@ def test_the_cast_says_who_an_index_is_who_sends_and_who_receives() -> None:
         ("Grant 1", "server", "client 1", RECEIVED),
     ]
     assert [event.actor and event.actor.title for event in found.events[2:]] == ["server", "server", "client 1"]
-
-
-def test_arrows_follow_the_cast() -> None:
     lines = render("mermaid", history(*GIVEN)).splitlines()
     assert [line.split(":")[0].strip() for line in lines if "-)" in line] == ["P2-)P0", "P1-)P0", "P0-)P2"]
     assert "    participant E as environment" not in lines
@@ -137,10 +124,9 @@ def test_the_cast_may_name_nobody_and_a_place_in_the_state() -> None:
 
 
 def test_a_step_tells_whom_the_cast_names() -> None:
-    found = told(history(*GIVEN[:1], cast=replace(lease.CAST, tells={"wants": "server"})))
-    [signal] = found.events[0].signals
-    assert (signal.sender.title, signal.receiver.title, signal.text) == ("client 0", "server", "informed in step 1")
     made = history(*GIVEN[:1], cast=replace(lease.CAST, tells={"wants": "server"}))
+    [signal] = told(made).events[0].signals
+    assert (signal.sender.title, signal.receiver.title, signal.text) == ("client 0", "server", "informed in step 1")
     assert "    P1->>P0: informed in step 1" in render("mermaid", made).splitlines()
 
 
@@ -173,7 +159,7 @@ def test_what_an_action_takes_by_its_parameter_is_received_and_what_it_loses_is_
     assert [fate for *_, fate in ways(told(made))] == [RECEIVED] * 3
     assert "is lost" not in render("mermaid", made)
     assert {arrow.kind for arrow in drawing(told(made)).arrows if arrow.label} == {"received"}
-    made = history(lease.wants, lease.lose, cast=cast)
+    made = history("wants", "lose", cast=cast)
     [(_, _, receiver, fate)] = ways(told(made))
     assert (receiver, fate) == ("", LOST)
     assert "Ask 1, sent in step 1, is lost" in render("mermaid", made)
@@ -181,16 +167,15 @@ def test_what_an_action_takes_by_its_parameter_is_received_and_what_it_loses_is_
 
 def test_the_cast_may_say_which_actions_lose_messages() -> None:
     cast = replace(lease.CAST, losses=("refuse",))
-    found = told(history(*GIVEN[:4], lease.wants, lease.lose, cast=cast))
+    found = told(history(*GIVEN[:4], "wants", "lose", cast=cast))
     assert [fate for *_, fate in ways(found)] == [LOST, RECEIVED, "in flight", RECEIVED]
 
 
 def test_a_message_that_a_step_takes_out_by_the_way_is_neither_received_nor_lost() -> None:
-    made = history(lease.wants, lease.give, lease.wants, lease.take)
+    made = history("wants", "give", "wants", "take")
     assert [fate for *_, fate in ways(told(made))] == [RECEIVED, RECEIVED, GONE]
     assert "is removed in step 4" in render("mermaid", made)
-    page = render("html", made)
-    assert '<span class="tag">taken out</span> <b>Ask 2</b>' in page
+    assert '<span class="tag">taken out</span> <b>Ask 2</b>' in render("html", made)
 
 
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.long)])
@@ -198,9 +183,8 @@ def test_in_the_archive_no_message_that_is_taken_by_a_parameter_is_lost(every: i
     for file in sorted(ARCHIVE.glob("replication-*.trace"))[::every]:
         for event in told(follow(read(file).trace)).events:
             for flight in event.takes:
-                assert (flight.fate == RECEIVED) is (
-                    flight.first in event.step.args or flight.key in event.step.args
-                ), file.stem
+                is_parameter = flight.first in event.step.args or flight.key in event.step.args
+                assert (flight.fate == RECEIVED) is is_parameter, file.stem
 
 
 @pytest.mark.parametrize("file", sorted(ARCHIVE.glob("watermark-propagation-*.trace")), ids=lambda file: file.stem)
@@ -219,9 +203,7 @@ def test_the_parties_of_a_machine_without_arrays_have_lanes(file: object) -> Non
         ({"parties": {"client": lease.Client}, "fields": {"x": "client"}}, "is not a party with a single member."),
     ],
 )  # fmt: skip
-def test_a_cast_that_names_nobody_or_a_place_that_the_state_does_not_have_is_refused(
-    parts: dict[str, object], message: str
-) -> None:
+def test_a_cast_that_names_nobody_or_no_place_of_the_state_is_refused(parts: dict[str, object], message: str) -> None:
     with pytest.raises(ModelError, match=re.escape(message)):
         Cast(**parts)
     with pytest.raises(ModelError, match=r"in path 'lease\[who\]' of action 'wants', State has no field"):
@@ -265,12 +247,7 @@ def test_what_a_channel_holds_is_sent_and_received_in_order() -> None:
     file = EXAMPLES / "classics" / "alternating_bit.py"
     made = load_protocol(file)
     plain = Interpreter(made.machine, made.machine.set_constants({}))
-    states, steps = plain.initial_states()[:1], []
-    for text in ("send value=1", "send-again", "receive", "acknowledge", "hear", "receive"):
-        step = next(item for item in plain.transitions(states[-1]) if plain.show(item.step) == text)
-        steps.append(step.step)
-        states.append(step.after)
-    path = Path(states[0], tuple(steps), tuple(states))
+    path = path_of(plain, "send value=1", "send-again", "receive", "acknowledge", "hear", "receive")
     found = story(trace_of_path(made, plain.constants, "values-arrive", path), path)
     assert ways(found) == [
         ("Message 1", "sender", "receiver", RECEIVED),

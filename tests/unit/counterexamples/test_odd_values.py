@@ -27,17 +27,13 @@ FOUND = Protocol(oddments.MACHINE, oddments.PROPERTIES)
 
 
 def walked(seed: int, **changed: Any) -> Trace:
-    """Return a history of a dozen random steps, under random constants."""
     draw = random.Random(seed)  # noqa: S311 (reproducible, not secret)
     values = {
-        "plätze": draw.randint(1, 3),
-        "none": draw.choice((0, 0, 2)),
-        "lowest": draw.randint(-9, -2),
+        "plätze": draw.randint(1, 3), "none": draw.choice((0, 0, 2)), "lowest": draw.randint(-9, -2),
         "schalter": draw.random() < 0.5,
-    }
-    trace = Trace(
-        "Alles ist anders", FOUND, oddments.MACHINE.set_constants(values), None, (), recorded="t-0, offsets 1 to 9"
-    )
+    }  # fmt: skip
+    constants = oddments.MACHINE.set_constants(values)
+    trace = Trace("Alles ist anders", FOUND, constants, None, (), recorded="t-0, offsets 1 to 9")
     trace = replace(trace, **changed)
     plain = trace.interpreter()
     start, state = draw.choice(list(starting_points(plain)))
@@ -56,9 +52,8 @@ def goes_round(trace: Trace, file: Path) -> None:
     made = write(file, trace)
     found = read(file, lambda _: FOUND).trace
     assert replace(found, steps=(), removed=trace.removed) == replace(trace, steps=())
-    assert [(step.action.name, step.args) for step in found.steps] == [
-        (step.action.name, step.args) for step in trace.steps
-    ]
+    read_back, taken = ([(step.action.name, step.args) for step in steps] for steps in (found.steps, trace.steps))
+    assert read_back == taken
     again = replay(file, lambda _: FOUND)
     assert (again.path.states, again.text) == (made.path.states, file.read_text(encoding="utf-8"))
     assert rewrite(file, lambda _: FOUND).text == made.text
@@ -72,7 +67,6 @@ def goes_round(trace: Trace, file: Path) -> None:
 
 
 def from_itf(schema: Any, record: type[Record], data: Any) -> Key:
-    """Return the key of a record that is written as data of the Informal Trace Format."""
     return tuple(_value(schema, field, data[name]) for name, field in fields(record))
 
 
@@ -120,9 +114,7 @@ SEND, LAY, LOOP = oddments.send, oddments.lay_aside, Step(oddments.loop, ())
         (oddments.kommt_an, oddments.Mood.loop, 0, (2, -4)),
     ],
 )
-def test_what_a_property_shows_goes_round(
-    prop: Property, mood: int, ja: int, args: tuple[int, ...], tmp_path: Path
-) -> None:
+def test_what_is_shown_goes_round(prop: Property, mood: int, ja: int, args: tuple[int, ...], tmp_path: Path) -> None:
     trace = Trace("Etwas", FOUND, oddments.C(), prop, (), initial=(-3, 3, 1), version="", args=args)
     sent = Step(SEND, (int(mood), 2, 1, ja))
     plain = trace.interpreter()

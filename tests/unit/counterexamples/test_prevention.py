@@ -1,5 +1,6 @@
 """Settings that prevent a history, and shortest traces that show faults as late as possible."""
 
+import re
 from dataclasses import replace
 from itertools import product
 
@@ -18,6 +19,7 @@ from fencepost.model.language.errors import DisabledError, FencepostError
 from fencepost.model.language.interpreter import Interpreter, Path, Step
 
 from tests.helpers.parameters import sized
+from tests.helpers.traces import path_of
 from tests.helpers.written import machine_of
 
 HURRIED, PROPERTIES = machine_of("""
@@ -50,12 +52,10 @@ TWICE = (Step(HURRIED.action("count"), ()),) * 2
 
 
 def trace_of(prop: Property) -> Trace:
-    """Return the history of two steps that ends with the number 2."""
     return Trace("Two", Protocol(HURRIED, PROPERTIES), HURRIED.set_constants({}), prop, TWICE)
 
 
 def brute_force(prop: Property, values: dict[str, int]) -> bool:
-    """Return whether two steps under these constants neither raise an error nor reach 2."""
     plain = Interpreter(HURRIED, HURRIED.set_constants(values))
     states = [plain.initial_states()[0]]
     try:
@@ -83,8 +83,7 @@ def test_whether_a_history_is_prevented_is_what_brute_force_says(prop: Property)
 def test_the_page_of_a_recorded_history_is_no_deadlock_and_names_what_it_breaks() -> None:
     made = follow(replace(trace_of(NEVER_TWO), prop=None, recorded="t-0, offsets 1 to 9"))
     page = " ".join(render("html", made).split())
-    assert "Deadlock" not in page
-    assert "No action is enabled" not in page
+    assert not re.search("Deadlock|No action is enabled", page)
     assert "<b>never-two</b>, first in step 2: The number is never 2." in page
     assert "<b>never-to-two</b>, first in step 2" in page
     shorter = follow(replace(made.trace, steps=TWICE[:1]))
@@ -113,37 +112,19 @@ def constants(**more: int) -> Constants:
     return REPLICATION.machine.set_constants({**sizes, **more})
 
 
-def judged() -> Property:
-    (found,) = REPLICATION.select(("joining-epoch-is-registered",))
-    return found
-
-
 def labels(path: Path) -> tuple[str, ...]:
     return tuple(step.action.label for step in path.steps)
 
 
 @pytest.mark.long
 def test_the_plain_search_tells_kip_903_in_its_own_order() -> None:
-    (found,) = search(REPLICATION.machine, constants(max_records=0, late_fetches=0), (judged(),)).properties
+    judged = REPLICATION.select(("joining-epoch-is-registered",))
+    (found,) = search(REPLICATION.machine, constants(max_records=0, late_fetches=0), judged).properties
     assert found.path is not None
     assert labels(found.path) == KIP_903
 
 
-def history(*names: str) -> tuple[Interpreter, Path]:
-    """Take the first step of each name that is enabled."""
-    plain = Interpreter(REPLICATION.machine, constants())
-    (start,) = plain.initial_states()
-    states, steps = [start], list[Step]()
-    for name in names:
-        taken = next(item for item in plain.transitions(states[-1]) if item.step.action.label == name)
-        steps.append(taken.step)
-        states.append(taken.after)
-    return plain, Path(start, tuple(steps), tuple(states))
-
-
 EARLY = ("controller-fences-broker", "leader-appends", "leader-handles-fetch")
-
-
 FAULTS = ("broker-crashes", "controller-fences-broker", "broker-registers", "controller-unfences-broker")
 
 
@@ -156,10 +137,9 @@ FAULTS = ("broker-crashes", "controller-fences-broker", "broker-registers", "con
     ],
     ids=["past what does not depend on it", "before the step that is judged", "before what depends on it"],
 )
-def test_a_fault_moves_as_far_as_it_can_and_the_end_stays(
-    prop: str, before: tuple[str, ...], after: tuple[str, ...]
-) -> None:
-    plain, found = history(*before)
+def test_a_fault_moves_as_far_as_it_can_to_one_end(prop: str, before: tuple[str, ...], after: tuple[str, ...]) -> None:
+    plain = Interpreter(REPLICATION.machine, constants())
+    found = path_of(plain, *before)
     made = with_late_faults(plain, found, REPLICATION.select((prop,))[0])
     assert (made.states[-1], made.length, labels(made)) == (found.states[-1], found.length, after)
     for state, step, following in zip(made.states, made.steps, made.states[1:], strict=False):
@@ -167,6 +147,7 @@ def test_a_fault_moves_as_far_as_it_can_and_the_end_stays(
 
 
 def test_a_long_history_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, found = history(*EARLY)
+    plain = Interpreter(REPLICATION.machine, constants())
+    found = path_of(plain, *EARLY)
     monkeypatch.setattr(paths, "LONGEST", 2)
     assert with_late_faults(plain, found, REPLICATION.select(("leader-has-committed",))[0]) is found

@@ -14,19 +14,61 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from jsonschema_rs import validator_for
 
 from tests.helpers.parameters import few
-from tests.helpers.schemas import ITF
 from tests.helpers.traces import lamps_trace, mailbox_trace, rooms_trace
 from tests.machines import lamps, mailbox, rooms
 
 FILES = sorted(ARCHIVE.glob("*.trace"))
+EXPRESSION: dict[str, Any] = {
+    "anyOf": [
+        {"type": ["boolean", "string"]},
+        {"type": "integer", "minimum": -(2**53) + 1, "maximum": 2**53 - 1},
+        {"type": "array", "items": {"$ref": "#/$defs/expression"}},
+        {"$ref": "#/$defs/bigint"},
+        {"$ref": "#/$defs/tuple"},
+        {"$ref": "#/$defs/set"},
+        {"$ref": "#/$defs/map"},
+        {"type": "object", "propertyNames": {"pattern": "^[^#]"},
+            "additionalProperties": {"$ref": "#/$defs/expression"}},
+    ]
+}  # fmt: skip
+ONE = {"type": "object", "minProperties": 1, "maxProperties": 1}
+LIST = {"type": "array", "items": {"$ref": "#/$defs/expression"}}
+PAIR = {"type": "array", "prefixItems": [{"$ref": "#/$defs/expression"}] * 2, "minItems": 2, "maxItems": 2}
+
+
+def only(name: str, content: dict[str, Any]) -> dict[str, Any]:
+    return {**ONE, "required": [name], "properties": {name: content}}
+
+
+ITF: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Informal Trace Format, from the text of Apalache's ADR-015",
+    "type": "object",
+    "required": ["vars", "states"],
+    "additionalProperties": False,
+    "properties": {
+        "#meta": {"type": "object"},
+        "params": {"type": "array", "items": {"type": "string"}},
+        "vars": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        "states": {"type": "array", "items": {"$ref": "#/$defs/state"}, "minItems": 1},
+        "loop": {"type": "integer", "minimum": 0},
+    },
+    "$defs": {
+        "state": {"type": "object", "properties": {"#meta": {"type": "object"}},
+            "patternProperties": {"^[^#]": {"$ref": "#/$defs/expression"}}, "additionalProperties": False},
+        "expression": EXPRESSION,
+        "bigint": only("#bigint", {"type": "string", "pattern": "^-?[0-9]+$"}),
+        "tuple": only("#tup", LIST),
+        "set": only("#set", {**LIST, "uniqueItems": True}),
+        "map": only("#map", {"type": "array", "items": PAIR}),
+    },
+}  # fmt: skip
 ACCEPTS = validator_for(ITF)
 
 
 def itf(source: Any) -> dict[str, Any]:
-    if isinstance(source, Path):
-        file = read(source)
-        source = file.trace
-    found: dict[str, Any] = json.loads(render("itf", follow(source)))
+    trace = read(source).trace if isinstance(source, Path) else source
+    found: dict[str, Any] = json.loads(render("itf", follow(trace)))
     return found
 
 
@@ -47,11 +89,8 @@ def test_states_are_written_value_by_value() -> None:
     assert data["states"][0]["c::replicas"] == {"#bigint": "2"}
     last = data["states"][-1]
     assert last["mbt::actionTaken"] == "become-follower-and-truncate"
-    assert last["#meta"]["parameters"] == {
-        "leader": {"#bigint": "0"},
-        "follower": {"#bigint": "1"},
-        "epoch": {"#bigint": "2"},
-    }
+    taken = {"leader": "0", "follower": "1", "epoch": "2"}
+    assert last["#meta"]["parameters"] == {name: {"#bigint": value} for name, value in taken.items()}
     assert last["quorum"] == {"leader": {"#bigint": "0"}, "isr": {"#set": [{"#bigint": "0"}, {"#bigint": "1"}]}}
     first, second = last["replica"]
     assert first["log"] == [{"id": {"#bigint": "0"}, "epoch": {"#bigint": "0"}}]

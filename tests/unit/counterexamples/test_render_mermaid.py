@@ -7,18 +7,9 @@ from typing import Any
 import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
+from fencepost.counterexamples.render import story as stories
 from fencepost.counterexamples.render.parties import parties
-from fencepost.counterexamples.render.story import (
-    FORGOTTEN,
-    GONE,
-    IN_FLIGHT,
-    LOST,
-    RECEIVED,
-    Mail,
-    Story,
-    event_of,
-    story,
-)
+from fencepost.counterexamples.render.story import FORGOTTEN, LOST, RECEIVED, Mail, Story, event_of, story
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.interpreter import Interpreter, Step
@@ -33,7 +24,7 @@ B09 = ARCHIVE / "replication-b09-kip-903.trace"
 
 
 def told(source: Any) -> Story:
-    trace = source if not hasattr(source, "read_text") else read(source).trace
+    trace = read(source).trace if isinstance(source, Path) else source
     return story(trace, follow(trace).path)
 
 
@@ -57,8 +48,8 @@ def test_every_step_of_an_archived_trace_is_taken_by_a_broker_the_controller_or_
 @pytest.mark.parametrize("file", few(FILES, 24), ids=lambda file: file.stem)
 def test_every_message_is_sent_before_it_ends_and_what_is_not_received_is_said(file: Path) -> None:
     for flight in told(file).flights:
-        assert flight.fate in (RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE)
-        assert (flight.fate == IN_FLIGHT) is (flight.ended == 0)
+        assert flight.fate in (RECEIVED, FORGOTTEN, LOST, stories.IN_FLIGHT, stories.GONE)
+        assert (flight.fate == stories.IN_FLIGHT) is (flight.ended == 0)
         assert flight.ended == 0 or flight.sent <= flight.ended
         assert (flight.fate == RECEIVED) is (flight.receiver is not None)
 
@@ -67,15 +58,11 @@ def test_the_delayed_request_of_kip_903_is_followed_from_the_leader_to_the_contr
     found = told(B09)
     assert [lane.title for lane in found.parties.lanes] == ["controller", "broker 0", "broker 1"]
     assert actors(found) == ["broker 0", "broker 1", "controller", "broker 1", "broker 0", "controller", "controller"]
-    flights = [
-        (item.name, item.sender and item.sender.title, item.sent, item.receiver and item.receiver.title, item.ended)
-        for item in found.flights
-    ]
-    assert flights == [
-        ("AlterPartition 1", "broker 0", 1, "controller", 7),
-        ("LateFetch 1", "broker 1", 2, None, 0),
-        ("AlterPartition 2", "controller", 7, None, 0),
-    ]
+    request, late, again = found.flights
+    assert [item.name for item in found.flights] == ["AlterPartition 1", "LateFetch 1", "AlterPartition 2"]
+    assert [item.sender and item.sender.title for item in found.flights] == ["broker 0", "broker 1", "controller"]
+    assert [(item.sent, item.ended) for item in (request, late, again)] == [(1, 7), (2, 0), (7, 0)]
+    assert (request.receiver and request.receiver.title, late.receiver, again.receiver) == ("controller", None, None)
     lines = render("mermaid", follow(read(B09).trace)).splitlines()
     assert lines[0] == "sequenceDiagram"
     assert any(line.startswith("    P1-)P0: AlterPartition 1 {") and "(sent in step 1)" in line for line in lines)
@@ -85,9 +72,7 @@ def test_the_delayed_request_of_kip_903_is_followed_from_the_leader_to_the_contr
 
 def test_what_a_step_changes_elsewhere_is_an_arrow_and_ghosts_are_nobodys() -> None:
     found = told(B09)
-    signals = [
-        (event.number, item.sender.title, item.receiver.title) for event in found.events for item in event.signals
-    ]
+    signals = [(event.number, it.sender.title, it.receiver.title) for event in found.events for it in event.signals]
     assert signals == [(1, "broker 1", "broker 0"), (4, "broker 1", "controller"), (5, "controller", "broker 0")]
     assert [change.name for change in found.events[6].changed[None]] == ["ghost_stale"]
 
@@ -140,14 +125,10 @@ def test_a_message_that_normalize_drops_is_told_where_it_goes() -> None:
     assert ": 10 " in lines[dropped - 1] or ": 10 " in lines[dropped - 2]
 
 
-def test_a_machine_without_parties_has_a_lane_for_what_happens() -> None:
-    lines = render("mermaid", follow(lamps_trace())).splitlines()
+def test_a_machine_without_parties_has_a_lane_and_signs_that_mean_something_to_mermaid_are_entities() -> None:
+    lines = render("mermaid", follow(lamps_trace(title="a; b # <c>"))).splitlines()
     assert "    participant E as environment" in lines
     assert sum(line.startswith("    Note over E: 1 switch-to") for line in lines) == 1
-
-
-def test_signs_that_mean_something_to_mermaid_are_written_as_entities() -> None:
-    lines = render("mermaid", follow(lamps_trace(title="a; b # <c>"))).splitlines()
     assert lines[1] == "    title a#59; b #35; #lt;c#gt;"
 
 

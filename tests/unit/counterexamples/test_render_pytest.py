@@ -58,18 +58,17 @@ def test_a_pasted_test_of_an_own_protocol_finds_its_model_and_fails_when_the_mod
     trace = mailbox_trace("requests-run-once", version="careless", clients=1, deduplicate=0)
     write(tmp_path / "found.trace", trace)
     output = tmp_path / "suite" / "test_pasted.py"
-    found = fencepost(
-        *("show", str(tmp_path / "found.trace"), "--model", str(model)),
-        *("--format", "pytest", "--output", str(output)),
-    )
+    shown = ("show", str(tmp_path / "found.trace"), "--model", str(model))
+    found = fencepost(*shown, "--format", "pytest", "--output", str(output))
     assert found.exit_code == 0, found.stderr
     assert "model=Path(__file__).parent / '../models/mailbox.py')" in output.read_text()
     scope: dict[str, Any] = {"__file__": str(output)}
     exec(compile(output.read_text(), str(output), "exec"), scope)  # noqa: S102 (what we have just rendered)
-    scope["test_mailbox_requests_run_once_is_violated_by_this_history"]()
+    pasted = scope["test_mailbox_requests_run_once_is_violated_by_this_history"]
+    pasted()
     model.write_text(inspect.getsource(mailbox).replace("if is_new or not c.deduplicate:", "if is_new:"))
     with pytest.raises(UsageError, match="all steps are possible, but property 'requests-run-once' is not violated at"):
-        scope["test_mailbox_requests_run_once_is_violated_by_this_history"]()
+        pasted()
 
 
 def test_a_pasted_test_of_a_loop_says_why_the_loop_is_fair() -> None:

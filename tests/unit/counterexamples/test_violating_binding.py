@@ -55,9 +55,7 @@ def test_every_archived_violation_has_a_condition_that_is_not_as_it_must_be(file
         ("replication-hyp-2", "", "s.ghost_stale & newest(s).isr == 0", "2 == 0"),
     ],
 )  # fmt: skip
-def test_the_culprit_is_named_in_the_words_of_the_property(
-    name: str, values: str, condition: str, operands: str
-) -> None:
+def test_the_culprit_is_named_in_words_of_the_property(name: str, values: str, condition: str, operands: str) -> None:
     found = of_file(f"{name}.trace")
     assert (str(found), found.condition, found.operands) == (values, condition, operands)
 
@@ -176,10 +174,7 @@ def test_what_decides_a_property_is_found_through_helpers_loops_and_choices(
     found = judged(prop)
     assert (str(found), found.condition, found.operands) == (values, condition, operands)
     assert found.is_so is (prop in (lit.all_even, lit.by_statements, lit.none_twice, lit.changed_afterwards))
-
-
-def test_an_index_in_a_part_that_is_not_asked_is_not_told() -> None:
-    assert str(judged(lit.one_after_the_other)) == ""
+    assert str(judged(lit.one_after_the_other)) == "", "an index in a part that is not asked is not told"
 
 
 FALLEN = Protocol(
@@ -234,18 +229,15 @@ def test_a_violation_is_shown_in_every_format_where_parts_of_it_have_no_value(pr
         assert render(form, made)
 
 
-def test_a_guard_that_is_not_asked_to_its_end_refuses_with_what_it_read() -> None:
-    trace = after(FALLEN, FALLEN.properties[1], "fall")
-    fallen = follow(trace).path.states[-1]
-    assert [why["values"] for why in refusals(of_trace(trace), fallen, "stay")] == [("s.stone=none",)]
-
-
 SCOPES = files_of(SESSIONS["a value is that of the variable in its scope"])["model.py"]
 ALIKE = Protocol(*machine_of(SCOPES.replace("[i] < 3", "[i] < 1")))
 """Variables of one name in two clauses: each explanation gives the value of its own."""
 
 
-def test_a_guard_of_two_clauses_is_explained_with_the_places_of_each() -> None:
-    trace = after(ALIKE, ALIKE.properties[0], "go")
-    alike = follow(trace).path.states[-1]
-    assert next(why["values"] for why in refusals(of_trace(trace), alike, "stuck")) == ("s.a[0]=0", "v=0", "s.b[2]=1")
+def test_a_guard_that_is_not_asked_to_its_end_and_one_of_two_clauses_are_explained_with_what_they_read() -> None:
+    def read_by(found: Protocol, prop: int, action: str, guarded: str) -> list[tuple[str, ...]]:
+        trace = after(found, found.properties[prop], action)
+        return [why["values"] for why in refusals(of_trace(trace), follow(trace).path.states[-1], guarded)]
+
+    assert read_by(FALLEN, 1, "fall", "stay") == [("s.stone=none",)]
+    assert read_by(ALIKE, 0, "go", "stuck")[0] == ("s.a[0]=0", "v=0", "s.b[2]=1")

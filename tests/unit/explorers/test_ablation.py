@@ -20,13 +20,10 @@ from fencepost.model.language.errors import DomainError, MismatchError, UsageErr
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers import search as reference
-from tests.helpers.written import HEAD, machine_of, texts
-from tests.machines import lamps, mailbox, planted, shifted
-from tests.random_machines.engines import load
+from tests.helpers.written import machine_of, texts
+from tests.machines import lamps, mailbox, planted
 
-OWN = {item.MACHINE.name: item for item in (mailbox, lamps, planted, shifted)}
 ALONE = Options(workers=1)
-
 
 SLIPS = machine_of("""
 class State(Record):
@@ -84,41 +81,58 @@ def below(s, c):
     return s.b < 9
 """)
 """A place that goes right and up, as far as guards let it."""
+SHIFTED = machine_of("""
+class C(Constants):
+    n = bound(3, low=0, high=3, meaning="turns")
+class State(Record):
+    turns: Annotated[int, Range(0, 9)]
+@action()
+def turn(s, c):
+    require(s.turns < c.n, bound=C.n)
+    require((1 << (s.turns * 30)) < (1 << 61))
+    s.turns += 1
+@always
+def turns_are_few(s, c):
+    return s.turns <= c.n
+""")
+"""A counter with a guard that shifts: where another guard refuses, compiled numbers are too short for it."""
 
 
-def parts_of(name: str) -> tuple[Machine, tuple[Property, ...]]:
-    if name in ("slips", "doubles"):
-        return SLIPS if name == "slips" else DOUBLES
-    if name in OWN:
-        return OWN[name].MACHINE, OWN[name].PROPERTIES
-    return PROTOCOLS[name].machine, PROTOCOLS[name].properties
+MACHINES = {"slips": SLIPS, "doubles": DOUBLES, "places": PLACES, "shifted": SHIFTED}
+MACHINES |= {item.MACHINE.name: (item.MACHINE, item.PROPERTIES) for item in (mailbox, lamps, planted)}
+MACHINES |= {"kip320": (PROTOCOLS["kip320"].machine, PROTOCOLS["kip320"].properties)}
 
 
-def masked(name: str, values: Mapping[str, int], guard: Guard | None, options: Options = ALONE) -> MaskedSearch:
-    machine, properties = parts_of(name)
+def ablation_of(
+    parts: tuple[Machine, tuple[Property, ...]], values: Mapping[str, int], options: Options = ALONE
+) -> Ablation:
+    machine, properties = parts
     constants = machine.set_constants(values)
-    kernels = compiled(machine, constants, properties, masked=True)
-    return MaskedSearch(machine, constants, properties, options, kernels=kernels, guard=guard)
+    return Ablation(machine, constants, properties, options, compiled(machine, constants, properties, masked=True))
+
+
+def masked(name: str, values: Mapping[str, int], guard: Guard | None = None, options: Options = ALONE) -> MaskedSearch:
+    made = ablation_of(MACHINES[name], values, options)
+    return MaskedSearch(made.machine, made.constants, made.properties, options, kernels=made.kernels, guard=guard)
 
 
 @pytest.mark.parametrize("name", ["doubles", "slips"])
 def test_compiled_code_without_a_guard_does_what_the_definition_does(name: str) -> None:
-    machine, properties = parts_of(name)
+    machine, properties = MACHINES[name]
     for guard in guards(machine):
         changed = without(machine, guard)
         search = reference.Search(changed, {}, properties)
         search.interpreter = Interpreter(changed, changed.set_constants({}), bounded=True)
         expected, found = [search.found for _ in search.levels()][-1], masked(name, {}, guard).run()
-        assert (found.distinct, found.generated, found.depth) == (
-            expected.distinct, expected.generated, expected.depth,
-        ), guard  # fmt: skip
+        counts = found.distinct, found.generated, found.depth
+        assert counts == (expected.distinct, expected.generated, expected.depth), guard
         assert {name.replace("-", "_"): count for name, count in found.fired.items()} == expected.fired
         decided = {item.name: item.path.length for item in found.properties if item.path}
         assert decided == expected.violated | expected.reached, guard
 
 
 def test_a_machine_without_a_guard_can_be_read_and_checked_again() -> None:
-    machine, properties = parts_of("planted")
+    machine, properties = MACHINES["planted"]
     known = guards_of(check(machine))
     for guard in guards(machine):
         texts = guards_of(check(without(machine, guard), properties)).texts(machine.action(guard.action))
@@ -126,18 +140,15 @@ def test_a_machine_without_a_guard_can_be_read_and_checked_again() -> None:
         assert (len(texts) == len(before) - 1) if guard.part == 0 else (len(texts) == len(before) and texts != before)
 
 
-# purposes of guards
-
 Matrix = dict[str, RowOutcome]
 
 
 def matrix(name: str, values: Mapping[str, int], options: Options = ALONE, workers: int = 1) -> Matrix:
-    machine, properties = parts_of(name)
-    constants = machine.set_constants(values)
-    ablation = Ablation(machine, constants, properties, options, compiled(machine, constants, properties, masked=True))
+    ablation = ablation_of(MACHINES[name], values, options)
     assert ablation.explore_whole().complete
     found: Matrix = {}
-    explore_rows(ablation, rows_of(machine, constants, {}), workers, lambda item: found.update({item.row.name: item}))
+    rows = rows_of(ablation.machine, ablation.constants, {})
+    explore_rows(ablation, rows, workers, lambda item: found.update({item.row.name: item}))
     return found
 
 
@@ -147,41 +158,31 @@ def kip320() -> Matrix:
 
 
 NEEDED_IN_KIP320 = {
-    "the epoch comparison of the fetch": ("follower-fetch 1", {"weak-isr": 8, "strong-isr": 8}),
-    "the high watermark has reached this epoch": ("leader-expand-isr 5", {"weak-isr": 14, "strong-isr": 12}),
-    "the epoch comparison when truncating": ("become-follower-and-truncate 3", {"weak-isr": 15, "strong-isr": 15}),
-    "the follower has reached the high watermark": ("leader-expand-isr 4", {"weak-isr": 9, "strong-isr": 9}),
-    "the epoch comparison of the high watermark": ("leader-increase-high-watermark 2a",
-        {"weak-isr": 9, "strong-isr": 9}),
-}  # fmt: skip
+    "follower-fetch 1": (8, 8),  # the epoch comparison of the fetch
+    "leader-expand-isr 5": (14, 12),  # the high watermark has reached this epoch
+    "become-follower-and-truncate 3": (15, 15),  # the epoch comparison when truncating
+    "leader-expand-isr 4": (9, 9),  # the follower has reached the high watermark
+    "leader-increase-high-watermark 2a": (9, 9),  # the epoch comparison of the high watermark
+}
+"""By guard: the lengths of the shortest histories without it that violate weak-isr and strong-isr."""
 
 
 @pytest.mark.long
 @pytest.mark.xdist_group("kip320-3")
-@pytest.mark.parametrize("guard", NEEDED_IN_KIP320.values(), ids=NEEDED_IN_KIP320)
-def test_kip320_needs_each_check_that_a_reader_would_name(kip320: Matrix, guard: tuple[str, dict[str, int]]) -> None:
-    name, lengths = guard
-    outcome = kip320[name]
-    assert outcome.purpose is Purpose.NEEDED
-    assert outcome.result is not None
-    assert {item.name: item.path.length for item in outcome.result.properties if item.path} == lengths
-    assert set(outcome.broken) == set(lengths)
-
-
-@pytest.mark.long
-@pytest.mark.xdist_group("kip320-3")
-def test_every_guard_of_kip320_is_classified(kip320: Matrix) -> None:
+def test_every_guard_of_kip320_is_classified_and_each_that_a_reader_would_name_is_needed(kip320: Matrix) -> None:
+    for name, (weak, strong) in NEEDED_IN_KIP320.items():
+        outcome, lengths = kip320[name], {"weak-isr": weak, "strong-isr": strong}
+        assert (outcome.purpose, set(outcome.broken)) == (Purpose.NEEDED, set(lengths)), name
+        assert {item.name: item.path.length for item in outcome.result.properties if item.path} == lengths, name
     assert len(kip320) == 29
     assert Purpose.UNDETERMINED not in {item.purpose for item in kip320.values()}
     assert {name for name, item in kip320.items() if item.purpose is Purpose.BOUND} == {
         "controller-elect-leader 1", "controller-shrink-isr 1", "leader-write 2",
     }  # fmt: skip
     assert {name for name, item in kip320.items() if item.purpose is Purpose.IMPLIED} == {
-        "become-follower-and-truncate 1",
+        "become-follower-and-truncate 1", "leader-shrink-isr 2", "leader-write 3",
         "become-leader 1",  # an epoch that is not decided names no leader
-        "leader-shrink-isr 2",
-        "leader-write 3",
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.xdist_group("planted")
@@ -192,14 +193,10 @@ def test_planted_guards_are_told_apart(workers: int) -> None:
 
 
 def test_a_search_that_ends_early_leaves_a_guard_undetermined() -> None:
-    machine, properties = parts_of("kip320")
-    constants = machine.set_constants({"replicas": 2})
-    kernels = compiled(machine, constants, properties, masked=True)
-    ablation = Ablation(machine, constants, properties, Options(max_states=100), kernels)
+    ablation = ablation_of(MACHINES["kip320"], {"replicas": 2}, Options(max_states=100))
     ablation.explore_whole()
-    outcome = ablation.explore(find_guard(machine, "leader-shrink-isr 4"))
-    assert outcome.purpose is Purpose.UNDETERMINED
-    assert outcome.why == "the limit of 100 states was reached"
+    outcome = ablation.explore(find_guard(ablation.machine, "leader-shrink-isr 4"))
+    assert (outcome.purpose, outcome.why) == (Purpose.UNDETERMINED, "the limit of 100 states was reached")
 
 
 @pytest.mark.parametrize(
@@ -213,36 +210,25 @@ def test_a_search_that_ends_early_leaves_a_guard_undetermined() -> None:
 def test_the_first_state_from_which_a_step_leaves_its_domain_is_named(
     name: str, last: tuple[int, int], left: int, message: str, workers: int
 ) -> None:
-    machine, properties = PLACES
-    constants = machine.set_constants({})
-    kernels = compiled(machine, constants, properties, masked=True)
-    guard = find_guard(machine, name)
-    search = MaskedSearch(machine, constants, properties, Options(workers=workers), kernels=kernels, guard=guard)
+    search = masked("places", {}, find_guard(PLACES[0], name), Options(workers=workers))
     assert search.run().distinct == 60
     departure = search.departure()
-    assert departure is not None
     assert (departure.path.states[-1][:2], search.left_steps) == (last, left)
     assert message in departure.message
 
 
 def test_a_guard_refuses_whatever_the_others_say() -> None:
-    machine, properties = PLACES
-    constants = machine.set_constants({})
-    search = MaskedSearch(
-        machine, constants, properties, Options(workers=2),
-        kernels=compiled(machine, constants, properties, masked=True),
-    )  # fmt: skip
+    search = masked("places", {}, options=Options(workers=2))
     search.run()
-    asked = guards(machine)
+    asked = guards(search.machine)
     assert {item.name: count for item, count in search.refusals(asked).items()} == {"right 1": 6, "up 1": 10, "up 2": 0}
 
 
 def test_refusals_are_not_counted_where_a_number_is_too_long_for_compiled_code() -> None:
-    two = masked("shifted", {"n": 2}, None)
+    two, three = masked("shifted", {"n": 2}), masked("shifted", {})
     two.run()
-    assert {item.name: times for item, times in two.refusals(guards(two.machine)).items()} == {"turn 1": 1, "turn 2": 0}
-    three = masked("shifted", {}, None)
     three.run()
+    assert {item.name: times for item, times in two.refusals(guards(two.machine)).items()} == {"turn 1": 1, "turn 2": 0}
     with pytest.raises(DomainError, match="a shift or a product does not fit in the 64 bits"):
         three.refusals(guards(three.machine))
     found = matrix("shifted", {})["turn 2"]
@@ -251,8 +237,7 @@ def test_refusals_are_not_counted_where_a_number_is_too_long_for_compiled_code()
 
 
 def test_a_switch_is_turned_and_a_choice_is_taken_otherwise() -> None:
-    machine, _ = parts_of("mailbox")
-    found = {item.name for item in settings(machine.set_constants({}), {"losses": (0, 1)})}
+    found = {item.name for item in settings(mailbox.MACHINE.set_constants({}), {"losses": (0, 1)})}
     assert found == {"resend=never", "resend=when-lost", "deduplicate=off", "losses=0"}
 
 
@@ -265,7 +250,7 @@ def test_a_switch_that_a_property_depends_on_is_needed() -> None:
 
 @pytest.mark.xdist_group("mailbox")
 def test_searches_that_reach_as_many_states_may_reach_others() -> None:
-    one, two, other = (masked("lamps", {"lamps": 2}, None) for _ in range(3))
+    one, two, other = (masked("lamps", {"lamps": 2}) for _ in range(3))
     for search in (one, two, other):
         search.run()
     assert same_states(one, two)
@@ -276,17 +261,15 @@ def test_searches_that_reach_as_many_states_may_reach_others() -> None:
 SETTINGS = texts("settings.txt")
 
 
-def of_text(title: str, folder: Path, values: Mapping[str, int]) -> Ablation:
-    machine, properties = load(HEAD + SETTINGS[title], folder)
-    constants = machine.set_constants(values)
-    return Ablation(machine, constants, properties, ALONE, compiled(machine, constants, properties, masked=True))
+def of_text(title: str, values: Mapping[str, int]) -> Ablation:
+    return ablation_of(machine_of(SETTINGS[title]), values)
 
 
 @pytest.mark.parametrize("title", SETTINGS)
-def test_a_setting_is_searched_and_compared_whatever_it_does_to_the_rows(title: str, tmp_path: Path) -> None:
+def test_a_setting_is_searched_and_compared_whatever_it_does_to_the_rows(title: str) -> None:
     purpose, _, setting = title.split(": ")
     name, _, value = setting.partition("=")
-    ablation = of_text(title, tmp_path, {})
+    ablation = of_text(title, {})
     assert ablation.explore_whole().complete
     [row] = settings(ablation.constants, {name: (int(value),)})
     found = ablation.explore(row)
@@ -294,40 +277,31 @@ def test_a_setting_is_searched_and_compared_whatever_it_does_to_the_rows(title: 
     assert found.broken == ((ablation.properties[0].name,) if purpose == "needed" else ())
     if not found.why:
         there = plain.search(ablation.machine, ablation.constants.replace(**{name: int(value)}), ablation.properties)
-        assert found.result is not None
         assert found.result.distinct == there.distinct
     assert ("out of its domain" in found.why) is ("leaves a domain" in title)
 
 
-def test_a_step_of_the_whole_machine_that_leaves_a_domain_is_an_error(tmp_path: Path) -> None:
-    ablation = of_text("undetermined: a step leaves a domain: n=7", tmp_path, {"n": 7})
+def test_a_step_of_the_whole_machine_that_leaves_a_domain_is_an_error() -> None:
+    ablation = of_text("undetermined: a step leaves a domain: n=7", {"n": 7})
     with pytest.raises(DomainError, match=r"go: State.b: 6 is out of its domain 0..5") as error:
         ablation.explore_whole()
     assert [state[0] for state in error.value.states] == [0, 1, 2, 3, 4, 5]
 
 
-def test_kernels_refuse_constants_that_they_have_no_room_for(tmp_path: Path) -> None:
-    ablation = of_text("needed: a larger shape: many=3", tmp_path, {"many": 2})
+def test_kernels_refuse_constants_that_they_have_no_room_for() -> None:
+    ablation = of_text("needed: a larger shape: many=3", {"many": 2})
     assert ablation.kernels.serve(ablation.constants.replace(many=1))
     larger = ablation.constants.replace(many=3)
     assert not ablation.kernels.serve(larger)
-    with pytest.raises(
-        MismatchError,
-        match=r"the compiled code has room for {'many': 2}, but the constants are "
-        r"C\(many=3\)",
-    ):
+    message = r"the compiled code has room for {'many': 2}, but the constants are C\(many=3\)"
+    with pytest.raises(MismatchError, match=message):
         MaskedSearch(ablation.machine, larger, ablation.properties, ALONE, kernels=ablation.kernels)
-
-
-# -- traces without a guard
 
 
 @pytest.mark.long
 @pytest.mark.xdist_group("kip320-3")
 def test_the_trace_of_a_cell_is_written_and_replayed_without_its_guard(kip320: Matrix, tmp_path: Path) -> None:
-    found = PROTOCOLS["kip320"]
     outcome = kip320["leader-expand-isr 4"]
-    assert outcome.result is not None
     assert isinstance(outcome.row, Guard)
     trace = trace_of(outcome.result, "weak-isr", removed=outcome.row)
     write(tmp_path / "cell.trace", trace)
@@ -335,15 +309,17 @@ def test_the_trace_of_a_cell_is_written_and_replayed_without_its_guard(kip320: M
     assert "removed: leader-expand-isr 4: l.high_watermark == 0 or" in text
     made = replay(tmp_path / "cell.trace")
     assert (made.verdict, made.path.length) == (Verdict.VIOLATED, 9)
-    (tmp_path / "whole.trace").write_text("".join(line for line in text.splitlines(True) if "removed:" not in line))
-    with pytest.raises(UsageError, match="is not possible: the guard"):
-        replay(tmp_path / "whole.trace")
-    (tmp_path / "other.trace").write_text(
-        text.replace("removed: leader-expand-isr 4: l.high", "removed: leader-expand-isr 4: r.high")
-    )
-    with pytest.raises(UsageError, match=r"is `l[.]high_watermark == 0 or"):
-        replay(tmp_path / "other.trace")
-    assert found.machine.action("leader-expand-isr") is not outcome.result.of("weak-isr").path
+    for name, changed, says in (
+        (
+            "whole",
+            "".join(line for line in text.splitlines(True) if "removed:" not in line),
+            "is not possible: the guard",
+        ),
+        ("other", text.replace("4: l.high", "4: r.high"), r"is `l[.]high_watermark == 0 or"),
+    ):
+        (tmp_path / f"{name}.trace").write_text(changed)
+        with pytest.raises(UsageError, match=says):
+            replay(tmp_path / f"{name}.trace")
 
 
 def test_a_guard_that_does_not_exist_is_named_with_the_nearest() -> None:

@@ -1,6 +1,4 @@
-"""Bounds that a search reached: those that cut off an otherwise possible step, alike on every engine, and the effect of
-raising them.
-"""
+"""Bounds that a search reached, those that cut off an otherwise possible step, and the effect of raising them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +7,7 @@ from typing import Any
 import pytest
 from fencepost import api
 from fencepost.api.answers import growing
-from fencepost.api.answers.growing import Change
+from fencepost.api.answers.growing import Change, Growth
 from fencepost.explorers import plain
 from fencepost.explorers.native import expansion
 from fencepost.explorers.program.ir.oversights import unshared_bounds
@@ -22,7 +20,7 @@ from fencepost.model.language.errors import DomainError, UsageError
 from tests.agreement.test_beside import SESSIONS, SHARED, files_of
 from tests.helpers.commands import fencepost, refused
 from tests.helpers.written import file_of, machine_of, module_of
-from tests.machines import shifted
+from tests.unit.explorers.test_ablation import SHIFTED
 
 shelf = module_of("""
 class C(Constants):
@@ -155,52 +153,41 @@ def errands_of(search: Callable[..., Result] = plain.search, options: Options | 
     return search(errands.MACHINE, errands.MACHINE.set_constants(values), errands.PROPERTIES, options or Options())
 
 
-def test_a_bound_is_reached_where_it_alone_refuses_a_step() -> None:
-    found = counts(errands_of(errands=1, days=3))
-    assert found["errands"].states > 0
-    assert not found["errands"].together
-    assert counts(errands_of(errands=4, days=1))["days"].states > 0
+REACHED = {
+    "a bound that alone refuses a step": ({"errands": 1, "days": 3}, {"errands": "alone"}),
+    "one that refuses another step": ({"errands": 4, "days": 1}, {"days": "alone"}),
+    "none where another guard refuses too": ({}, {"spare": "no"}),
+    "one that refuses together with another only": (
+        {"people": 1, "days": 1, "errands": 1}, {"days": "alone", "errands": "together"}
+    ),
+    "one for whose sake an effect leaves something out": ({"errands": 2, "days": 3}, {"notes": "alone"}),
+    "none where the effect has room": ({"errands": 2, "days": 3, "notes": 2}, {"notes": "no"}),
+    "one behind which a guard goes wrong": ({"steps": 1, "days": 3}, {"steps": "alone"}),
+    "a bound of nothing": ({"holidays": 0}, {"holidays": "alone"}),
+    "all are large": ({"days": 4, "errands": 4}, {}),
+}  # fmt: skip
 
 
-def test_a_bound_is_not_reached_where_another_guard_refuses_too() -> None:
-    assert counts(errands_of())["spare"] == BoundCount("spare", 1, 0)
-
-
-def test_bounds_that_refuse_only_together_are_named_as_such() -> None:
-    found = counts(errands_of(people=1, days=1, errands=1))
-    assert found["days"].states > 0
-    assert (found["errands"].states, found["errands"].together) == (0, True)
-
-
-def test_what_an_effect_leaves_out_counts() -> None:
-    assert counts(errands_of(errands=2, days=3))["notes"].states > 0
-    assert not counts(errands_of(errands=2, days=3, notes=2))["notes"].reached
-
-
-def test_a_guard_that_goes_wrong_behind_a_bound_does_not_hide_it() -> None:
-    assert counts(errands_of(steps=1))["steps"].states > 0
+@pytest.mark.parametrize(("values", "reached"), REACHED.values(), ids=REACHED)
+def test_a_bound_is_reached_where_it_refuses_alone_on_every_engine(
+    values: dict[str, int], reached: dict[str, str]
+) -> None:
+    expected = errands_of(**values)
+    found = counts(expected)
+    for name, how in reached.items():
+        item = found[name]
+        assert (item.states > 0, item.together, item.reached) == (how == "alone", how == "together", how != "no")
+    for options in (Options(workers=1), Options(workers=2), Options(workers=1, compact=True)):
+        assert errands_of(native, options, **values).bounds == expected.bounds
 
 
 def test_a_number_that_compiled_code_cannot_hold_is_not_refused_by_a_bound() -> None:
-    machine = shifted.MACHINE
+    machine, _ = SHIFTED
     assert counts(plain.search(machine, machine.set_constants({})))["n"] == BoundCount("n", 3, 0)
     with pytest.raises(DomainError, match="a shift or a product does not fit in the 64 bits"):
         native(machine, machine.set_constants({}))
     small = machine.set_constants({"n": 2})
     assert native(machine, small).bounds == plain.search(machine, small).bounds
-
-
-def test_a_bound_of_nothing_counts_what_it_leaves_out() -> None:
-    found = counts(errands_of(holidays=0))["holidays"]
-    assert found.value == 0
-    assert found.states > 0
-
-
-@pytest.mark.parametrize("values", [{}, {"days": 4, "errands": 4}, {"steps": 1, "days": 3}, {"errands": 1, "days": 1}])
-def test_engines_count_the_same_on_errands(values: dict[str, int]) -> None:
-    expected = errands_of(**values)
-    for options in (Options(workers=1), Options(workers=2), Options(workers=1, compact=True)):
-        assert errands_of(native, options, **values).bounds == expected.bounds
 
 
 JUMPS = """
@@ -230,7 +217,7 @@ MAY_SHRINK = ["0, 9 - C.n", "0, 9 - largest(C.n, 2)", "0, smallest(9, 9 - C.n)",
         *((ends, "s.x < c.n", False) for ends in MAY_SHRINK),
     ],
 )
-def test_only_its_guards_read_a_bound_where_a_larger_value_closes_no_guard_and_narrows_no_domain(
+def test_a_bound_is_its_guards_own_if_a_larger_one_closes_none_and_narrows_no_domain(
     ends: str, guard: str, alone: bool
 ) -> None:
     """Otherwise a larger bound could change a verdict although the bound was not reached."""
@@ -249,12 +236,10 @@ def test_a_bound_is_counted_no_more_after_the_level_with_enough_states(monkeypat
 
 def test_a_search_that_goes_on_from_a_checkpoint_counts_what_one_in_one_go_does(tmp_path: Path) -> None:
     values: dict[str, Any] = {"days": 4, "errands": 4}
-    expected = errands_of(native, **values).bounds
-    kept = Options(checkpoint=str(tmp_path / "kept"), max_depth=4)
-    first = errands_of(native, kept, **values)
-    assert not first.complete
-    assert first.bounds != expected
-    assert errands_of(native, Options(checkpoint=str(tmp_path / "kept"), resume=True), **values).bounds == expected
+    expected, kept = errands_of(native, **values).bounds, str(tmp_path / "kept")
+    first = errands_of(native, Options(checkpoint=kept, max_depth=4), **values)
+    assert (first.complete, first.bounds == expected) == (False, False)
+    assert errands_of(native, Options(checkpoint=kept, resume=True), **values).bounds == expected
 
 
 @pytest.mark.long
@@ -271,27 +256,25 @@ def test_every_budget_of_every_protocol_is_declared_as_a_bound_but_one_that_a_ru
 def test_a_result_says_which_bounds_were_reached() -> None:
     found = api.check("kip320", replicas=2)
     data = found.to_dict()
-    assert {item["constant"] for item in data["bounds_reached"]} == {"max_records", "max_leader_epoch", "log_size"}
+    assert [item.constant for item in found.bounds_reached] == ["log_size", "max_records", "max_leader_epoch"]
     by_name = {item["constant"]: item for item in data["bounds_reached"]}
     assert by_name["max_leader_epoch"] == {"constant": "max_leader_epoch", "value": 2, "refused": 4_926}
     assert by_name["log_size"] == {"constant": "log_size", "value": 2, "refused": 0, "together": True}
     assert data["bounds_not_reached"] == []
-    assert [item.constant for item in found.bounds_reached] == ["log_size", "max_records", "max_leader_epoch"]
+
+
+def grown(*asked: Any, **options: Any) -> Growth:
+    return api.check(*asked, **options).growth
 
 
 def test_growth_says_how_far_a_verdict_is_stable_and_which_bounds_do_not_matter() -> None:
     found = api.check(errands.MACHINE, errands.PROPERTIES, days=2, errands=2, grow=60)
     growth = found.growth
-    assert growth is not None
-    assert growth.why_stopped == ""
     by_name = {item.name: item for item in growth.properties}
-    assert by_name["nobody-runs-too-many"].changes is None
     changes = by_name["few-errands"].changes
-    assert changes is not None
     assert (changes.constant, changes.value, changes.verdict) == ("errands", 4, "violated")
-    assert by_name["few-errands"].stable_up_to["errands"] == 3
-    assert "spare" in growth.settled
-    assert "holidays" in growth.switched_off
+    assert (by_name["nobody-runs-too-many"].changes, by_name["few-errands"].stable_up_to["errands"]) == (None, 3)
+    assert (growth.why_stopped, "spare" in growth.settled, "holidays" in growth.switched_off) == ("", True, True)
     assert found.verdict == "violated"
     data = found.to_dict()["growth"]["properties"][1]
     assert data["changes"].items() >= {"constant": "errands", "value": 4, "verdict": "violated"}.items()
@@ -302,9 +285,7 @@ def test_a_verdict_is_stable_in_a_box_only_where_all_of_it_is_known(monkeypatch:
     """The property reads a bound and is never violated, which no search of other cells shows."""
     monkeypatch.setattr(growing, "BESIDE", 3)
     file = file_of(files_of(SESSIONS[SHARED])["three"].replace("WHAT", "s.y <= c.a + 9"), "three")
-    found = api.check(file, grow=60).growth
-    assert found is not None
-    judged, seen = found.properties
+    judged, seen = grown(file, grow=60).properties
     assert judged.changes is None
     assert (judged.box, seen.box) == (False, True)
     page = " ".join(fencepost("check", str(file), "--grow", "10s").stdout.split())
@@ -313,14 +294,10 @@ def test_a_verdict_is_stable_in_a_box_only_where_all_of_it_is_known(monkeypatch:
     assert "stable seen, up to a=3 b=3 d=3" in page
 
 
-def test_growth_says_that_it_is_unfinished() -> None:
-    growth = api.check("kip320", replicas=2, grow=0.01).growth
-    assert growth is not None
+def test_growth_says_that_it_is_unfinished_or_interrupted() -> None:
+    growth = grown("kip320", replicas=2, grow=0.01)
     assert growth.why_stopped
     assert growth.complete is False
-
-
-def test_growth_can_be_interrupted() -> None:
     asked = iter(range(10**9))
     found = api.check("kip320", replicas=2, grow=600, cancel=lambda: next(asked) > 20)
     assert found.growth is None or found.growth.why_stopped
@@ -349,7 +326,6 @@ def test_growth_keeps_the_answer_where_a_raised_bound_makes_the_model_go_wrong(e
     found = api.check(*BUCKET, engine=engine, grow=600)
     assert (found.verdict, found.distinct, found.constants) == ("violated", 4, {"drops": 3})
     growth = found.growth
-    assert growth is not None
     assert growth.why_stopped == "the model raises an error with drops=5"
     assert [(item.value, item.changed) for item in growth.steps] == [(4, ()), (5, ("it-is-not-measured",))]
     assert [(item.stable_up_to, item.changes) for item in growth.properties] == [
@@ -378,14 +354,12 @@ def test_a_page_says_of_which_bounds_larger_values_may_add_states() -> None:
         "reads them elsewhere too, so larger values may add states"
     )
     assert f"not reached {free}; {read}" in page
-    assert (
-        "settled no longer reached: books, notes, cracks: larger values add no states; layers, labels, places," in page
-    )
+    settled = "settled no longer reached: books, notes, cracks: larger values add no states; layers, labels, places,"
+    assert settled in page
 
 
 def test_after_a_check_that_did_not_end_nothing_is_settled() -> None:
-    growth = api.check(shelf.MACHINE, shelf.PROPERTIES, max_states=2, grow=10).growth
-    assert growth is not None
+    growth = grown(shelf.MACHINE, shelf.PROPERTIES, max_states=2, grow=10)
     assert (growth.settled, growth.properties) == ((), ())
     assert growth.why_stopped.startswith("the check did not finish")
 
@@ -397,6 +371,5 @@ def test_growth_of_the_catalogue_is_refused() -> None:
 def test_a_larger_bound_than_there_may_be_is_not_tried() -> None:
     with pytest.raises(UsageError):
         errands.MACHINE.set_constants({"days": 5})
-    growth = api.check(errands.MACHINE, errands.PROPERTIES, days=4, errands=4, grow=60).growth
-    assert growth is not None
+    growth = grown(errands.MACHINE, errands.PROPERTIES, days=4, errands=4, grow=60)
     assert "days" not in [item.constant for item in growth.steps]

@@ -34,6 +34,18 @@ def mode(folder: Path) -> int:
     return folder.stat().st_mode & 0o7777
 
 
+def made(folder: Path, bits: int) -> Path:
+    folder.mkdir()
+    folder.chmod(bits)
+    return folder
+
+
+@pytest.fixture
+def exposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(made(tmp_path / "open", 0o777)))
+    return tmp_path / "open"
+
+
 def asked_elsewhere(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Ask a separate process for the folder; its temporary folders are in `tmp_path`."""
     kept = {name: value for name, value in os.environ.items() if name not in ("FENCEPOST_CACHE", "XDG_CACHE_HOME")}
@@ -44,7 +56,7 @@ def asked_elsewhere(tmp_path: Path, **environment: str) -> subprocess.CompletedP
     )  # fmt: skip
 
 
-def test_a_folder_that_is_missing_is_made_for_this_user_alone_whatever_the_umask(
+def test_a_missing_folder_is_made_for_this_user_alone_whatever_the_umask(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = os.umask(0)
@@ -65,11 +77,10 @@ def test_the_folder_is_named_else_in_the_user_s_cache(tmp_path: Path, monkeypatc
     assert named(monkeypatch, tmp_path / "named") == (tmp_path / "named").resolve()
 
 
-def test_in_a_folder_that_others_may_read_a_private_one_is_used(
+def test_in_a_folder_that_others_can_read_a_private_one_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine").chmod(0o755)
+    made(tmp_path / "mine", 0o755)
     folder = named(monkeypatch, tmp_path / "mine")
     assert folder == (tmp_path / "mine/private").resolve()
     assert [mode(folder), mode(tmp_path / "mine")] == [0o700, 0o755]
@@ -86,8 +97,7 @@ def test_in_a_folder_that_others_may_read_a_private_one_is_used(
 def test_a_folder_that_others_can_write_or_one_in_it_is_refused_and_not_made(
     inside: str, bits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open").chmod(bits)
+    made(tmp_path / "open", bits)
     with pytest.raises(UsageError, match="other users can write to"):
         named(monkeypatch, tmp_path / "open" / inside)
     assert not list((tmp_path / "open").iterdir())
@@ -118,23 +128,19 @@ def test_a_folder_or_a_link_of_another_user_is_refused(tmp_path: Path, monkeypat
             named(monkeypatch, asked)
 
 
-def test_without_any_safe_folder_nothing_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open").chmod(0o777)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "open"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "open"))
+def test_without_any_safe_folder_nothing_is_compiled(exposed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(exposed))
     with pytest.raises(UsageError, match="there is no safe folder"):
         cache.cache_folder()
 
 
-def test_a_link_is_followed_only_where_nobody_else_could_have_put_it(
+def test_a_link_is_followed_only_if_nobody_else_could_put_it_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "real").mkdir(0o700)
     (tmp_path / "link").symlink_to("real")
     assert named(monkeypatch, tmp_path / "link" / "cache") == (tmp_path / "real/cache").resolve()
-    (tmp_path / "sticky").mkdir()
-    (tmp_path / "sticky").chmod(0o1777)
+    made(tmp_path / "sticky", 0o1777)
     assert mode(named(monkeypatch, tmp_path / "sticky" / "mine")) == 0o700, "a sticky folder may stand above"
     (tmp_path / "sticky" / "link").symlink_to(tmp_path / "real")
     (tmp_path / "round").symlink_to("round")
@@ -143,51 +149,45 @@ def test_a_link_is_followed_only_where_nobody_else_could_have_put_it(
             named(monkeypatch, tmp_path / place)
 
 
-def test_an_unnamed_cache_that_cannot_be_trusted_is_replaced_by_a_private_folder_for_one_run(tmp_path: Path) -> None:
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open").chmod(0o777)
-    planted = tmp_path / f"fencepost-{os.getuid()}"
+def test_an_unnamed_cache_that_cannot_be_trusted_is_replaced_by_a_private_folder_for_one_run(exposed: Path) -> None:
+    planted = exposed.parent / f"fencepost-{os.getuid()}"
     planted.mkdir()
-    ran = asked_elsewhere(tmp_path, XDG_CACHE_HOME=str(tmp_path / "open"))
+    ran = asked_elsewhere(exposed.parent, XDG_CACHE_HOME=str(exposed))
     folder = Path(ran.stdout.strip())
-    assert folder.parent == tmp_path.resolve()
+    assert folder.parent == exposed.parent.resolve()
     assert folder != planted
     assert not folder.exists()
     assert ran.stderr.count("note: the cache cannot be used: other users can write to") == 1
 
 
-def test_the_stand_in_is_private_is_announced_once_and_serves_the_processes_that_are_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_stand_in_is_private_announced_once_and_serves_started_processes(
+    exposed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open").chmod(0o777)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "open"))
+    monkeypatch.setattr(tempfile, "tempdir", str(exposed.parent))
     monkeypatch.setenv("FENCEPOST_CACHE", "")
     folder = cache.cache_folder()
     assert cache.cache_folder() == folder
     assert mode(folder) == 0o700
     assert capsys.readouterr().err.count("note:") == 1
-    assert asked_elsewhere(tmp_path, FENCEPOST_CACHE=os.environ["FENCEPOST_CACHE"]).stdout.strip() == str(folder)
+    ran = asked_elsewhere(exposed.parent, FENCEPOST_CACHE=os.environ["FENCEPOST_CACHE"])
+    assert ran.stdout.strip() == str(folder)
     assert folder.exists()
 
 
-def test_a_read_only_folder_is_refused_if_it_was_named_and_replaced_otherwise(
+def test_a_read_only_folder_is_refused_if_named_and_replaced_otherwise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = named(monkeypatch, tmp_path / "fencepost")
     may = os.access
-    monkeypatch.setattr(
-        os, "access", lambda path, wanted: may(path, wanted) and not (Path(path) == folder and wanted & os.W_OK)
-    )
+    denied = lambda path, wanted: Path(path) == folder and wanted & os.W_OK  # noqa: E731 (a condition)
+    monkeypatch.setattr(os, "access", lambda path, wanted: may(path, wanted) and not denied(path, wanted))
     with pytest.raises(UsageError, match="fencepost is not writable"):
         named(monkeypatch, folder)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("FENCEPOST_CACHE", "")
     found = cache.cache_folder()
-    assert found != folder
-    assert mode(found) == 0o700
+    assert (found != folder, mode(found)) == (True, 0o700)
     assert capsys.readouterr().err == (
         f"note: the cache cannot be used: {folder} is not writable. Code compiled in this run is not kept; "
         "FENCEPOST_CACHE=FOLDER names another folder.\n"
@@ -230,13 +230,11 @@ def test_only_what_was_written_aside_is_a_leftover(tmp_path: Path) -> None:
 def test_a_lock_keeps_others_out_until_it_is_released(tmp_path: Path) -> None:
     assert lock_folder(tmp_path / "missing") is None
     held = lock_folder(tmp_path, patience=0)
-    assert held is not None
     assert lock_folder(tmp_path, patience=0) is None
     with held:
         pass
     first, second = lock_folder(tmp_path, shared=True), lock_folder(tmp_path, shared=True)
-    assert first is not None
-    assert second is not None
+    assert None not in (first, second)
     assert lock_folder(tmp_path, patience=0) is None
 
 
@@ -252,6 +250,5 @@ def test_a_cancel_that_comes_as_the_work_ends_interrupts_nothing_after_it(monkey
     with interrupts.cancelled_by(enough.is_set), interrupts.interruptible():
         enough.set()
         assert sends.wait(60)
-    assert len(handlers) == 1
-    assert before not in handlers
+    assert (len(handlers), before in handlers) == (1, False)
     assert signal.getsignal(signal.SIGINT) == before

@@ -15,24 +15,18 @@ import pytest
 from fencepost.explorers.native import checkpoint, store
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.running import files, sealed
-from fencepost.explorers.search import search
-from fencepost.explorers.verdict import Options, Result, Verdict
+from fencepost.explorers.verdict import Options, Verdict
 from fencepost.model.language.errors import UsageError
 
-from tests.helpers.questions import MACHINES, group, is_valid, shared
+from tests.helpers.questions import ask, group, is_valid, shared
 
 VALUES = {"replicas": 3, "max_leader_epoch": 1}
 RUN = Options(workers=2, deadlock=True)
 GRID = {"width": 60, "starts": 4, "resting": 1}
 
 
-def ask(name: str, values: dict[str, int], options: Options, **more: Any) -> Result:
-    machine, properties = MACHINES[name]
-    return search(machine, machine.set_constants(values), properties, options, **more)
-
-
 @group("kip101", VALUES)
-def test_a_search_that_cannot_number_its_states_is_kept_as_it_was_before_the_round(
+def test_a_search_that_cannot_number_its_states_is_kept_before_the_round(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = replace(RUN, checkpoint=str(tmp_path))
@@ -41,10 +35,8 @@ def test_a_search_that_cannot_number_its_states_is_kept_as_it_was_before_the_rou
         first = ask("kip101", VALUES, options)
     assert (first.complete, first.why_stopped) == (False, "there are too many states for a search on one machine")
     whole, found = ask("kip101", VALUES, RUN), ask("kip101", VALUES, replace(options, resume=True))
-    assert (found.generated, found.fired, found.guards, found.deadlocks) == (
-        whole.generated, whole.fired, whole.guards, whole.deadlocks,
-    )  # fmt: skip
-    assert (found.distinct, found.levels) == (whole.distinct, whole.levels)
+    for name in ("generated", "fired", "guards", "deadlocks", "distinct", "levels"):
+        assert getattr(found, name) == getattr(whole, name), name
 
 
 @pytest.mark.parametrize("mode", ["exact", "compact"])
@@ -57,13 +49,14 @@ def test_a_search_that_cannot_number_its_states_is_kept_as_it_was_before_the_rou
         pytest.param("grid", GRID, (1, 2, 100, 2_000, 3_599), marks=group("grid", GRID)),
     ],
 )
-def test_a_search_in_pieces_finds_what_it_finds_in_one_go(
+def test_a_search_in_pieces_with_more_and_more_workers_finds_what_one_in_one_go_does(
     tmp_path: Path, name: str, values: dict[str, int], limits: tuple[int, ...], mode: str
 ) -> None:
     whole = replace(RUN, compact=mode == "compact")
     options = replace(whole, checkpoint=str(tmp_path))
-    for limit in limits:
-        part = ask(name, values, replace(options, max_states=limit, resume=limit != limits[0]))
+    for workers, limit in enumerate(limits, 1):
+        asked = replace(options, max_states=limit, resume=limit != limits[0], workers=workers)
+        part = ask(name, values, asked)
         assert (part.complete, part.why_stopped) == (False, f"the limit of {limit:,} states was reached")
         assert Verdict.HOLDS not in {item.verdict for item in part.properties if item.path is None}
     result = ask(name, values, replace(options, resume=True))
@@ -100,14 +93,6 @@ def test_reading_a_checkpoint_takes_nothing_of_the_time_budget(tmp_path: Path, m
 
 
 @group("kip101", VALUES)
-def test_another_number_of_workers_may_go_on(tmp_path: Path) -> None:
-    options = replace(RUN, checkpoint=str(tmp_path))
-    ask("kip101", VALUES, replace(options, workers=1, max_states=20_000))
-    result = ask("kip101", VALUES, replace(options, workers=4, resume=True))
-    assert shared(result) == shared(ask("kip101", VALUES, RUN))
-
-
-@group("kip101", VALUES)
 def test_a_signal_leaves_a_checkpoint_and_an_undetermined_result(tmp_path: Path) -> None:
     options = replace(RUN, checkpoint=str(tmp_path))
     first = ask("kip101", VALUES, options, tell=lambda _: signal.raise_signal(signal.SIGTERM))
@@ -123,16 +108,12 @@ def test_a_search_that_finishes_leaves_no_checkpoint(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-# damaged folders
-
 STOPPED = replace(RUN, max_states=100)
 
 
-def stopped(folder: Path, **options: Any) -> dict[str, Any]:
-    """Leave a checkpoint in a folder and return its manifest."""
+def stopped(folder: Path, **options: Any) -> Any:
     ask("grid", GRID, replace(STOPPED, checkpoint=str(folder), **options))
-    found: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
-    return found
+    return json.loads((folder / "manifest.json").read_text())
 
 
 def forge(folder: Path, manifest: dict[str, Any]) -> None:
@@ -141,7 +122,6 @@ def forge(folder: Path, manifest: dict[str, Any]) -> None:
 
 
 def refusal(folder: Path, name: str = "grid", values: dict[str, int] | None = None, **options: Any) -> str:
-    """Return the message of a refused resume."""
     with pytest.raises(UsageError) as caught:
         ask(name, GRID if values is None else values, replace(RUN, checkpoint=str(folder), resume=True, **options))
     return str(caught.value)
@@ -152,9 +132,8 @@ def test_resuming_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> None:
         ask("grid", GRID, Options(resume=True))
     (tmp_path / "file").touch()
     for place in (tmp_path, tmp_path / "file"):
-        assert refusal(place) == (
-            f"there is no checkpoint in {place}: run once with `checkpoint='{place}'` and a budget."
-        )
+        said = f"there is no checkpoint in {place}: run once with `checkpoint='{place}'` and a budget."
+        assert refusal(place) == said
     (problem,) = ask("grid", GRID, replace(STOPPED, checkpoint=str(tmp_path / "file"))).problems
     assert problem.text.startswith(f"the checkpoint could not be written to {tmp_path}/file: File exists. Choose")
 
@@ -203,24 +182,23 @@ def test_a_checkpoint_of_another_format_is_refused_by_name(tmp_path: Path, numbe
     )
 
 
-EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "it names another folder, whose files would be removed": lambda manifest: manifest.update(slot="../states-0"),
-    "a level ends outside of its arrays": lambda manifest: manifest["position"].update(
-        ends=[10**7] * 32, judged=[10**7] * 32
-    ),
-    "states begin outside of theirs": lambda manifest: manifest["bases"].__setitem__(
-        0, [10**7, *manifest["bases"][0][1:]]
-    ),
-    "no files": lambda manifest: manifest.update(files={}),
-}
+EDITS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "it names another folder, whose files would be removed": lambda _: {"slot": "../states-0"},
+    "a level ends outside of its arrays": lambda kept: {
+        "position": {**kept["position"], "ends": [10**7] * 32, "judged": [10**7] * 32}
+    },
+    "states begin outside of theirs": lambda kept: {
+        "bases": [[10**7, *kept["bases"][0][1:]], *kept["bases"][1:]]
+    },
+    "no files": lambda _: {"files": {}},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 @group("grid", GRID)
 def test_a_manifest_that_was_edited_and_sealed_again_is_refused(copy: Path, edit: Any) -> None:
     manifest = json.loads((copy / "manifest.json").read_text())
-    edit(manifest)
-    forge(copy, manifest)
+    forge(copy, manifest | edit(manifest))
     before = content(copy)
     assert refusal(copy).endswith(DAMAGED)
     assert content(copy) == before, "what is refused stays as it is"
@@ -253,29 +231,20 @@ def test_rows_that_are_no_states_do_not_reach_compiled_code(tmp_path: Path, comp
 @pytest.mark.parametrize(
     ("kept", "asked", "says"),
     [
-        (
-            {},
-            {"name": "finite-replicated-log", "values": {}},
-            "the checkpoint has protocol grid, but this search has finite-replicated-log",
-        ),
-        (
-            {},
-            {"compact": True},
-            "the checkpoint was written without `compact=True`, but this search runs with `compact=True`",
-        ),
-        (
-            {},
-            {"normalize": False},
-            "the checkpoint was written without `normalize=False`, but this search runs with `normalize=False`",
-        ),
+        ({}, {"name": "id-sequence", "values": {}},
+            "the checkpoint has protocol grid, but this search has id-sequence"),
+        ({}, {"compact": True},
+            "the checkpoint was written without `compact=True`, but this search runs with `compact=True`"),
+        ({}, {"normalize": False},
+            "the checkpoint was written without `normalize=False`, but this search runs with `normalize=False`"),
         ({}, {"values": {**GRID, "width": 61}}, "the checkpoint has width=60, but this search has width=61"),
         ({"model": "another"}, {}, "the model changed after the checkpoint was written"),
         ({"initial states": "another"}, {}, "the initial states changed after the checkpoint was written"),
         ({"properties": ["another"]}, {}, "the checkpoint has properties another, but this search has {mine}"),
     ],
     ids=str,
-)
-def test_a_checkpoint_serves_no_other_question(
+)  # fmt: skip
+def test_a_checkpoint_serves_one_question(
     tmp_path: Path, kept: dict[str, Any], asked: dict[str, Any], says: str
 ) -> None:
     manifest = stopped(tmp_path)
@@ -290,10 +259,10 @@ def test_a_checkpoint_serves_no_other_question(
 
 @group("grid", GRID)
 def test_a_new_checkpoint_replaces_the_old_one_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("precious", "2024-01-01"):
+        (tmp_path / name).mkdir()
     precious = tmp_path / "precious" / "file"
-    precious.parent.mkdir()
     precious.write_text("mine")
-    (tmp_path / "2024-01-01").mkdir()
     stopped(tmp_path)
     ask("grid", GRID, replace(RUN, checkpoint=str(tmp_path), resume=True, max_states=2_000))
     assert precious.read_text() == "mine"
@@ -302,7 +271,7 @@ def test_a_new_checkpoint_replaces_the_old_one_and_nothing_else(tmp_path: Path) 
 
 @group("grid", GRID)
 @pytest.mark.parametrize("limit", [100, 2_000], ids=["nothing new", "more states"])
-def test_a_checkpoint_cut_short_leaves_the_one_before(
+def test_a_checkpoint_cut_short_leaves_the_last_one(
     tmp_path: Path, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped(tmp_path)
@@ -321,11 +290,15 @@ def test_a_checkpoint_cut_short_leaves_the_one_before(
     assert shared(result) == shared(ask("grid", GRID, RUN))
 
 
+OTHERS = ("3-2-1-0", "states-2", "states-0-old", "states-1/mine", "12345-12-3-4")
+
+
 def test_saving_follows_no_link_and_removes_nothing_that_only_looks_like_its_own(tmp_path: Path) -> None:
     folder, outside = tmp_path / "checkpoint", tmp_path / "outside"
-    for name in ("3-2-1-0", "states-2", "states-0-old", "states-1/mine", "12345-12-3-4"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "0-rows.bin").write_text("mine")
+    mine = [folder / name / "0-rows.bin" for name in OTHERS]
+    for file in mine:
+        file.parent.mkdir(parents=True)
+        file.write_text("mine")
     outside.mkdir()
     (outside / "0-rows.bin").write_text("theirs")
     (folder / "states-0").symlink_to(outside)
@@ -336,9 +309,7 @@ def test_saving_follows_no_link_and_removes_nothing_that_only_looks_like_its_own
     (folder / "states-0" / "0-rows.bin").symlink_to(outside / "0-rows.bin")
     for limit in (2_000, 2_500, 3_000):
         ask("grid", GRID, replace(RUN, max_states=limit, checkpoint=str(folder), resume=limit > 2_000))
-    assert (outside / "0-rows.bin").read_text() == "theirs"
-    for name in ("3-2-1-0", "states-2", "states-0-old", "states-1/mine", "12345-12-3-4"):
-        assert (folder / name / "0-rows.bin").read_text() == "mine"
+    assert [file.read_text() for file in ((outside / "0-rows.bin"), *mine)] == ["theirs", *["mine"] * len(mine)]
     assert ask("grid", GRID, replace(RUN, checkpoint=str(folder), resume=True)).complete
 
 
@@ -373,9 +344,7 @@ def test_a_search_that_is_killed_at_any_point_of_saving_goes_on_from_the_checkpo
             with pytest.raises(KilledError):
                 ask("grid", GRID, replace(resumed, max_states=3_000, checkpoint=str(folder)))
         ask("grid", GRID, replace(resumed, max_states=3_200, checkpoint=str(folder)))
-        assert len(list(folder.iterdir())) == 2, (
-            "a manifest and one folder of parts: what was cut short is cleared away"
-        )
+        assert len(list(folder.iterdir())) == 2, "more than a manifest and a folder: what was cut short is left"
         assert shared(ask("grid", GRID, replace(resumed, checkpoint=str(folder)))) == whole, f"killed at call {point}"
 
 

@@ -54,7 +54,7 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 @pytest.mark.parametrize("compact", [False, True], ids=["exact", "compact"])
-def test_a_checkpoint_of_a_model_that_was_edited_is_refused(
+def test_a_checkpoint_of_an_edited_model_is_refused(
     model: Path, edit: tuple[str, str], compact: bool, tmp_path: Path
 ) -> None:
     folder = str(tmp_path / "checkpoint")
@@ -111,9 +111,7 @@ MACHINE = Machine("begins", "a model that is edited", State, C, initial, (go,), 
 """)
 
 
-@pytest.mark.parametrize(
-    "edit", [("else 0", "else 1"), ("1 if c.far", "3 if c.far")], ids=["all begin", "a setting begins"]
-)
+@pytest.mark.parametrize("edit", [("else 0", "else 1"), ("1 if c.far", "3 if c.far")], ids=["all", "a setting"])
 def test_rows_of_a_model_that_begins_elsewhere_are_refused(model: Path, edit: tuple[str, str], tmp_path: Path) -> None:
     folder = tmp_path / "rows"
     model.write_text(BEGINS)
@@ -150,9 +148,7 @@ def test_a_proof_for_all_values_of_a_constant_is_of_those_from_its_low_bound_on(
 
 
 @pytest.mark.long
-def test_a_function_is_checked_once_until_a_name_that_it_reads_means_something_else(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_function_is_checked_again_if_a_name_that_it_reads_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = PROTOCOLS["kip320"].machine
     before = check(machine)
     assert check(machine) is before

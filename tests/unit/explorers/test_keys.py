@@ -18,7 +18,7 @@ from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import MismatchError
 
-from tests.helpers.parameters import few
+from tests.helpers.parameters import few, words
 
 MODULE = SimpleNamespace(**shared())
 pytestmark = pytest.mark.xdist_group("keys")
@@ -63,54 +63,48 @@ def test_rows_are_their_keys(words: int) -> None:
     assert len(steps_of(words)) == 2 * words - 2
 
 
-def searched(large: int, **options: Any) -> Search:
+def searched(large: int, **options: Any) -> Any:
     given = protocol("replication")
     version = next(item for item in given.machine.versions if item.name == "kafka-4.1")
     constants = given.machine.set_constants({**version.values, "brokers": 2})
     properties = tuple(item for item in given.properties if not item.kind.over_behaviours)
-    made = Search(given.machine, constants, properties, Options(**{"workers": 1, **options}))
+    made: Any = Search(given.machine, constants, properties, Options(**{"workers": 1, **options}))
     made.large = large
-    made.result = made.run()  # type: ignore[attr-defined]
+    made.result = made.run()
     return made
 
 
 @pytest.fixture(scope="module")
-def rows() -> Search:
+def rows() -> Any:
     return searched(1 << 40)
 
 
-def require_same(made: Search, rows: Search) -> None:
-    """Compare all states of two searches, their order, and their numbers."""
+NAMES = words("distinct generated depth levels properties fired guards bounds deadlocks why_stopped")
+
+
+def require_same(made: Any, rows: Any) -> None:
     for one, other in zip(made.partitions, rows.partitions, strict=True):
         assert (one.read() == other.read()).all()
         assert (one.parents[: one.count] == other.parents[: other.count]).all()
-    names = [
-        "distinct", "generated", "depth", "levels", "properties", "fired", "guards", "bounds", "deadlocks",
-        "why_stopped",
-    ]  # fmt: skip
-    here, there = (item.result for item in (made, rows))  # type: ignore[attr-defined]
-    assert {name: getattr(here, name) for name in names} == {name: getattr(there, name) for name in names}
+    assert [getattr(made.result, name) for name in NAMES] == [getattr(rows.result, name) for name in NAMES]
 
 
 @pytest.mark.parametrize(("large", "workers"), few([(0, 2), (7_000, 1)], 2, several=True), ids=["at once", "later"])
-def test_a_search_finds_the_same_with_keys_and_a_damaged_node_is_noticed(
-    rows: Search, large: int, workers: int
-) -> None:
+def test_a_search_finds_the_same_with_keys_and_notices_a_damaged_node(rows: Any, large: int, workers: int) -> None:
     made = searched(large, workers=workers)
     assert all(part.keys is not None for part in made.partitions)
     require_same(made, rows)
-    assert cross_check(made, made.result, 300).states == 300  # type: ignore[attr-defined]
+    assert cross_check(made, made.result, 300).states == 300
     if not large:
-        assert made.trees is not None
         made.trees.nodes[1][200] ^= np.uint64(1)
         with pytest.raises(CrossCheckError):
-            cross_check(made, made.result, 3_000)  # type: ignore[attr-defined]
+            cross_check(made, made.result, 3_000)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("large", few([0, 7_000, 1 << 40], 3), ids=["keys", "later", "rows"])
 def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_full_one(
-    rows: Search, large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rows: Any, large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "FIRST_ROWS", 16)
     spill, kept = tmp_path / "spill", tmp_path / "kept"
@@ -125,14 +119,11 @@ def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_ful
         return spilled(size, kind, folder)
 
     monkeypatch.setattr(store, "spilled", counted)
-    stopped: Any = searched(large, spill=str(spill), checkpoint=str(kept), workers=2)
-    assert (stopped.result.complete, stopped.result.why_stopped, stopped.result.kept) == (
-        False,
-        f"there is no space left in {spill}: No space left on device",
-        True,
-    )
+    stopped = searched(large, spill=str(spill), checkpoint=str(kept), workers=2).result
+    assert stopped.why_stopped == f"there is no space left in {spill}: No space left on device"
+    assert (stopped.complete, stopped.kept) == (False, True)
     allowed[0] = 1 << 40
-    made: Any = searched(large, spill=str(spill), checkpoint=str(kept), resume=True, workers=2)
+    made = searched(large, spill=str(spill), checkpoint=str(kept), resume=True, workers=2)
     assert made.result.complete
     assert not list(spill.iterdir())
     assert all(isinstance(part.parents, np.memmap) for part in made.partitions)
@@ -142,26 +133,24 @@ def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_ful
         assert all(part.keys is not None for part in made.partitions)
         require_same(made, rows)
     else:
-        assert made.result.levels == rows.result.levels  # type: ignore[attr-defined]
+        assert made.result.levels == rows.result.levels
 
 
 @pytest.mark.parametrize("spill", few([True, False], 2))
 @pytest.mark.parametrize(("first", "then"), few([(0, 1 << 40), (1 << 40, 0), (0, 0)], 3, several=True))
-def test_a_checkpoint_does_not_depend_on_how_states_are_kept(
-    rows: Search, tmp_path: Path, first: int, then: int, *, spill: bool
+def test_a_checkpoint_does_not_depend_on_the_store(
+    rows: Any, tmp_path: Path, first: int, then: int, *, spill: bool
 ) -> None:
     folder = str(tmp_path)
-    assert not searched(first, checkpoint=folder, max_states=30_000).result.complete  # type: ignore[attr-defined]
+    assert not searched(first, checkpoint=folder, max_states=30_000).result.complete
     made = searched(then, checkpoint=folder, resume=True, spill=folder if spill else None)
     assert all((part.keys is None) is bool(then) for part in made.partitions)
     require_same(made, rows)
 
 
 @pytest.mark.parametrize("compact", [False, True])
-def test_a_checkpoint_with_empty_partitions_is_resumed_on_the_disk(
-    rows: Search, tmp_path: Path, *, compact: bool
-) -> None:
+def test_a_checkpoint_with_empty_partitions_is_resumed_on_disk(rows: Any, tmp_path: Path, *, compact: bool) -> None:
     options: Any = {"checkpoint": str(tmp_path), "spill": str(tmp_path), "compact": compact}
     searched(1 << 40, **options, max_states=5)
-    made: Any = searched(1 << 40, **options, resume=True).result  # type: ignore[attr-defined]
-    assert (made.complete, made.levels) == (True, rows.result.levels)  # type: ignore[attr-defined]
+    made = searched(1 << 40, **options, resume=True).result
+    assert (made.complete, made.levels) == (True, rows.result.levels)

@@ -1,6 +1,4 @@
-"""Models that engines would misread, and mistakes of a Python programmer in a first model, are refused with the place,
-the cause, and what to write instead.
-"""
+"""Mistakes in a model are refused with the place, the cause, and what to write instead."""
 
 import ast
 import re
@@ -8,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import fencepost.explorers.program.subset as language
 import pytest
@@ -87,54 +85,49 @@ def spelt() -> None:
     check(replace(machine(), state=record("Spelt", replicas=Annotated[int, Range(0, 3)])), (always(of_a_field),))
 
 
-def set_limit() -> None:
-    c = C()
-    c.limit = 2
-
-
-class Refused(NamedTuple):
-    """A declaration that is refused, and the message; a star stands for any text."""
-
-    declare: Callable[[], object]
-    message: str
-
-
 OPERATORS = "enum Mood defines __lt__, but engines have only the operators of whole numbers: remove the definition."
-REFUSED: dict[str, Refused] = {
-    "a field spelt as a constant does not say how long a range is": Refused(spelt, "*max() may be called without *"),
-    "two actions have one name": Refused(
+Declare = Callable[[], object]
+REFUSED: dict[str, tuple[Declare, str]] = {
+    "a field spelt as a constant does not say how long a range is": (spelt, "*max() may be called without *"),
+    "two actions have one name": (
         lambda: check(machine(one=action()(nothing), other=action()(nothing))),
         "two actions are named 'nothing': counts and traces distinguish them by name. Rename one.",
     ),
-    "two properties have one name": Refused(
-        lambda: check(machine(), (always(holds), always(holds))), "two properties are named 'holds': *"
+    "two properties have one name": (
+        lambda: check(machine(), (always(holds), always(holds))),
+        "two properties are named 'holds': *",
     ),
-    "a field is annotated with anything": Refused(
+    "a field is annotated with anything": (
         field(Annotated[int, "anything"]),
         "Wrong.field: this is not a field type: write a domain alias, bool, an IntEnum, a record*",
     ),
-    "an enum has operators of its own": Refused(lambda: domain_of(Mood), OPERATORS),
-    "a choice has operators of its own": Refused(lambda: choice(Mood.CALM, meaning="how it goes"), OPERATORS),
-    "the domain of a parameter is a type": Refused(
+    "an enum has operators of its own": (lambda: domain_of(Mood), OPERATORS),
+    "a choice has operators of its own": (lambda: choice(Mood.CALM, meaning="how it goes"), OPERATORS),
+    "the domain of a parameter is a type": (
         lambda: action(number=int)(with_number),
-        "action with_number: int is not a domain for parameter 'number': write an alias such as Annotated[int, "
-        "Index(C.brokers)], Range(0, 3), bool, an IntEnum, or InFlight('...') for a message of that bag.",
+        (
+            "action with_number: int is not a domain for parameter 'number': write an alias such as Annotated[int, "
+            "Index(C.brokers)], Range(0, 3), bool, an IntEnum, or InFlight('...') for a message of that bag."
+        ),
     ),
-    "a step property takes other parameters than its action": Refused(
+    "a step property takes other parameters than its action": (
         lambda: step(on=action(number=Small)(with_number))(with_size),
-        "property with_size takes size, but is given number: write @step(on=with_number, size=...), or "
-        "change the function's parameters.",
+        (
+            "property with_size takes size, but is given number: write @step(on=with_number, size=...), or "
+            "change the function's parameters."
+        ),
     ),
-    "a constant has a name of the language": Refused(
+    "a constant has a name of the language": (
         lambda: type("C", (Constants,), {"values": bound(1, low=0, high=2, meaning="a name that is taken")}),
         "constants C: the name 'values' is taken by the language: use another name.",
     ),
-    "this assigns to a constant": Refused(
-        set_limit, "constant 'limit' cannot be assigned: constants are fixed for a run."
+    "this assigns to a constant": (
+        lambda: setattr(C(), "limit", 2),
+        "constant 'limit' cannot be assigned: constants are fixed for a run.",
     ),
 }
 REFUSED |= {
-    f"a choice is an enum with {members}": Refused(
+    f"a choice is an enum with {members}": (
         lambda members=members: choice(next(iter(IntEnum("Choice", members))), meaning="how it goes"),
         "enum Choice is a choice (how it goes): number its members from 0 without gaps.",
     )
@@ -142,11 +135,11 @@ REFUSED |= {
 }
 
 
-@pytest.mark.parametrize("item", REFUSED.values(), ids=REFUSED)
-def test_a_declaration_is_refused_where(item: Refused) -> None:
+@pytest.mark.parametrize(("declare", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_declaration_is_refused_where(declare: Declare, message: str) -> None:
     with pytest.raises(ModelError) as caught:
-        item.declare()
-    assert re.fullmatch(".*".join(map(re.escape, item.message.split("*"))), str(caught.value), re.DOTALL)
+        declare()
+    assert re.fullmatch(".*".join(map(re.escape, message.split("*"))), str(caught.value), re.DOTALL)
 
 
 @pytest.mark.parametrize("item", mistakes.every(), ids=lambda item: item.title)

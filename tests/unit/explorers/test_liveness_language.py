@@ -1,11 +1,10 @@
-"""The parts of leads-to and at-most properties, and refusals with what to write instead.
-
-The engines agree with brute force on hundreds of random graphs with random fairness, on thousands with `tox -e
-long`."""
+"""The parts of leads-to and at-most properties; engines agree with brute force on many random graphs."""
 
 import random
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain, combinations
 from typing import Any
 
 import pytest
@@ -18,19 +17,19 @@ from fencepost.model.language import Fairness, Property, action, at_most, leads_
 from fencepost.model.language.errors import DomainError, ModelError
 from fencepost.model.language.interpreter import Interpreter, Step
 
-from tests.helpers.brute import KINDS, Maze, Promise
 from tests.helpers.written import machine_of
 from tests.machines import maze
 from tests.machines.grid import MACHINE as GRID
 from tests.machines.maze import MACHINE, NODES, C, Node, State, a, b, d
+from tests.machines.maze import is_at as at
 
 
 def made(**more: Any) -> Any:
     return leads_to(**{"name": "comes", "sentence": "It comes.", "when": maze.when, "then": maze.then, **more})
 
 
-def at(s: State, c: C, node: int) -> bool:
-    return s.at == node
+def paid(costs: Any) -> Property:
+    return at_most("x", "y", when=maze.when, then=maze.then, costs=costs)
 
 
 def moves(s: State, c: C) -> bool:
@@ -39,7 +38,6 @@ def moves(s: State, c: C) -> bool:
 
 
 def less_than_nothing(before: State, after: State, c: C) -> int:
-    """Return a negative cost."""
     return -1
 
 
@@ -82,10 +80,8 @@ REFUSALS: list[tuple[Any, str]] = [
     (lambda: made(when=at), r"parameters of `when` after state and constants are \['node'\]"),
     (lambda: made(when=at, then=at, broker=Node), r"name the same parameters, in the same order"),
     (lambda: made(when=at, then=at, node=3), r"3 is not a domain for parameter 'node'"),
-    (lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={a: 0.5}),
-        r"the cost of a is 0.5: expected a whole number"),
-    (lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={"a": 1}),
-        r"`costs` has 'a', which is not an action"),
+    (lambda: paid({a: 0.5}), r"the cost of a is 0.5: expected a whole number"),
+    (lambda: paid({"a": 1}), r"`costs` has 'a', which is not an action"),
     (lambda: check(MACHINE, (made(then=moves),)), r"property 'comes' changes the state"),
     (lambda: check(MACHINE, (made(fair=(weak(d, each="m.to"),)),)),
         r"the message 'm' has no field 'to' .*Write one of: at."),
@@ -96,8 +92,7 @@ REFUSALS: list[tuple[Any, str]] = [
         r"numbered, which are never equal. Give each action its own fairness constraint")),
     (lambda: machine_of(TWO_BAGS), r"'m' is a message of class Flat in spin, and a message of class Deep in take"),
     (lambda: check(MACHINE, (made(without=(GRID.actions[0],)),)), r"machine 'maze' has no action"),
-    (lambda: check(MACHINE, (at_most("x", "y", when=maze.when, then=maze.then, costs={GRID.actions[0]: 1}),)),
-        r"machine 'maze' has no action"),
+    (lambda: check(MACHINE, (paid({GRID.actions[0]: 1}),)), r"machine 'maze' has no action"),
 ]  # fmt: skip
 
 
@@ -108,7 +103,7 @@ def test_what_cannot_be_meant_is_refused(make: Any, message: str) -> None:
 
 
 def test_a_negative_cost_is_refused() -> None:
-    prop = at_most("x", "y", when=maze.when, then=maze.then, costs=less_than_nothing)
+    prop = paid(less_than_nothing)
     plain = Interpreter(MACHINE, MACHINE.set_constants({"a0": 2}))
     (start,) = plain.initial_states()
     (transition,) = plain.transitions(start)
@@ -134,6 +129,100 @@ def test_a_property_is_about_each_value_of_its_parameters() -> None:
     plain = Interpreter(MACHINE, MACHINE.set_constants({}))
     assert plain.arguments(made(when=at, then=at, node=Node)) == [(n,) for n in range(5)]
     assert plain.arguments(made()) == [()]
+
+
+KINDS = "abd"
+LONG = 300
+"""Steps of a walk in which a loop is repeated so often that its cost cannot be missed."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Fairness as data: kinds of steps, distinguished by the node they leave, the node they enter, both or neither."""
+
+    strong: bool
+    kinds: str
+    source: bool = False
+    target: bool = False
+
+    def names(self, kind: str, source: int, target: int) -> tuple[int, ...] | None:
+        if kind not in self.kinds:
+            return None
+        return (source,) * self.source + (target,) * self.target
+
+
+class Maze:
+    def __init__(self, values: Mapping[str, int], without: str = "") -> None:
+        def members(name: str) -> set[int]:
+            return {node for node in range(NODES) if values.get(name, 0) >> node & 1}
+
+        everything = [(n, kind, t) for n in range(NODES) for kind in KINDS for t in members(f"{kind}{n}")]
+        self.steps = [step for step in everything if step[1] not in without]
+        reached = members("starts")
+        for _ in range(NODES):
+            reached |= {t for n, _, t in everything if n in reached}
+        self.then = members("then")
+        self.begins = (members("when") & reached) - self.then
+        inside = set(self.begins)
+        for _ in range(NODES):
+            inside |= {t for n, _, t in self.steps if n in inside} - self.then
+        self.inside = inside
+
+    def lasts(self, promises: list[Promise]) -> bool:
+        """Return whether some fair behaviour avoids `then` for ever."""
+        subsets = chain.from_iterable(
+            combinations(sorted(self.inside), size) for size in range(1, len(self.inside) + 1)
+        )
+        return any(self.connected(set(part)) and self.fair(set(part), promises) for part in subsets)
+
+    def connected(self, part: set[int]) -> bool:
+        """Return whether every state of a set is reachable from every other inside it."""
+        for start in part:
+            seen = {start}
+            for _ in part:
+                seen |= {t for n, _, t in self.steps if n in seen and t in part}
+            if seen != part:
+                return False
+        return True
+
+    def fair(self, part: set[int], promises: list[Promise]) -> bool:
+        """Return whether cycling through a set for ever, by all its steps, fulfils every promise."""
+        for promise in promises:
+            changing = [
+                step
+                for step in self.steps
+                if step[0] != step[2] and promise.names(step[1], step[0], step[2]) is not None
+            ]
+            for name in {promise.names(kind, n, t) for n, kind, t in changing}:
+                own = [(n, t) for n, kind, t in changing if promise.names(kind, n, t) == name]
+                enabled = {n for n, _ in own} & part
+                happens = any(n in part and t in part for n, t in own)
+                pressed = bool(enabled) if promise.strong else enabled == part
+                if pressed and not happens:
+                    return False
+        return True
+
+    def costs(self, costs: Mapping[str, int]) -> tuple[int | None, int | None]:
+        """Return the most (None: no bound) and the least (None: no path) cost of a walk from `when` to `then`."""
+        walks = dict.fromkeys(self.begins, 0), dict.fromkeys(self.begins, 0)
+        found = [list(self._ends(walk, choose, costs)) for walk, choose in zip(walks, (max, min), strict=True)]
+        if not self.begins:
+            return 0, 0
+        most = max(found[0], default=0)
+        return (None if most > NODES * max(costs.values(), default=0) else most), min(found[1], default=None)
+
+    def _ends(self, walk: dict[int, int], choose: type[max], costs: Mapping[str, int]) -> Iterator[int]:
+        for _ in range(LONG):
+            following: dict[int, int] = {}
+            for n, kind, t in self.steps:
+                if n not in walk:
+                    continue
+                cost = walk[n] + costs.get(kind, 0)
+                if t in self.then:
+                    yield cost
+                else:
+                    following[t] = choose(following.get(t, cost), cost)
+            walk = following
 
 
 ACTIONS = {"a": maze.a, "b": maze.b, "d": maze.d}
@@ -166,35 +255,27 @@ class Question:
             draw.random() < 0.5, kinds, source=kinds == "d" and draw.random() < 0.4, target=draw.random() < 0.4
         )
 
+    def asked(self, names: str, **about: Any) -> tuple[Property, Property]:
+        """Return the same question as properties of the machine: whether it comes there, and at what cost."""
+        about["fair"] = tuple(map(_fairness, self.promises))
+        costs = {ACTIONS[kind]: cost for kind, cost in self.costs.items()}
+        comes, pays = names.split()
+        return (
+            leads_to(comes, "It comes there.", **about),
+            at_most(pays, "It comes there in time.", costs=costs, bound=self.bound, **about),
+        )
+
     @property
     def properties(self) -> tuple[Property, Property]:
-        """The same question as properties of the machine."""
-        about: dict[str, Any] = {
-            "when": maze.when,
-            "then": maze.then,
-            "fair": tuple(map(_fairness, self.promises)),
-            "without": tuple(ACTIONS[kind] for kind in self.without),
-        }
-        costs = {ACTIONS[kind]: cost for kind, cost in self.costs.items()}
-        return (
-            leads_to("leads", "It comes there.", **about),
-            at_most("costs", "It comes there in time.", costs=costs, bound=self.bound, **about),
-        )
+        without = tuple(ACTIONS[kind] for kind in self.without)
+        return self.asked("leads costs", when=maze.when, then=maze.then, without=without)
 
     @property
     def properties_of_each(self) -> tuple[Property, Property]:
-        """Questions about each node: whether the walk comes there, and at what cost."""
-        about: dict[str, Any] = {
-            "when": maze.sets_out, "then": maze.is_at, "fair": tuple(map(_fairness, self.promises)), "node": maze.Node,
-        }  # fmt: skip
-        costs = {ACTIONS[kind]: cost for kind, cost in self.costs.items()}
-        return (
-            leads_to("comes", "The walk comes to each node.", **about),
-            at_most("pays", "It comes to each node in time.", costs=costs, bound=self.bound, **about),
-        )
+        return self.asked("comes pays", when=maze.sets_out, then=maze.is_at, node=maze.Node)
 
-    def agrees(self, found_by_name: dict[str, PropertyResult]) -> None:
-        """Compare what an engine found with brute force."""
+    def agrees(self, properties: Iterable[PropertyResult]) -> None:
+        found_by_name = {item.name: item for item in properties}
         graph = Maze(self.values, self.without)
         lasts = graph.lasts(self.promises)
         leads, costs = found_by_name["leads"], found_by_name["costs"]
@@ -202,7 +283,6 @@ class Question:
         assert (leads.path is not None) == lasts
         most, least = graph.costs(self.costs)
         found = costs.cost
-        assert found is not None
         assert (found.reach is Reach.NEVER) == lasts
         if not lasts:
             assert found.worst == most
@@ -225,27 +305,12 @@ def kernels() -> Kernels:
     return compiled(MACHINE, MACHINE.set_constants({}), ())
 
 
-@pytest.mark.long
-@pytest.mark.xdist_group("maze")
-@pytest.mark.parametrize("block", BLOCKS)
-def test_native_engine_says_what_brute_force_says(block: int) -> None:
-    for seed in range(block, GRAPHS, len(BLOCKS)):
-        question = Question(seed)
-        result = native(
-            MACHINE, MACHINE.set_constants(question.values), question.properties, Options(workers=1), kernels=kernels()
-        )
-        question.agrees({item.name: item for item in result.properties})
-
-
-@pytest.mark.parametrize("block", BLOCKS)
-def test_reference_says_what_brute_force_says(block: int) -> None:
-    for seed in range(block, GRAPHS, len(BLOCKS)):
-        question = Question(seed)
-        question.agrees({item.name: item for item in _judged(question, question.properties)})
+def searched(question: Question, properties: tuple[Property, ...]) -> tuple[PropertyResult, ...]:
+    constants = MACHINE.set_constants(question.values)
+    return native(MACHINE, constants, properties, Options(workers=1), kernels=kernels()).properties
 
 
 def _judged(question: Question, properties: tuple[Property, ...]) -> list[PropertyResult]:
-    """Return the reference's results for a graph."""
     plain = Interpreter(MACHINE, MACHINE.set_constants(question.values))
     starts = plain.initial_states()
     graph = {}
@@ -256,19 +321,22 @@ def _judged(question: Question, properties: tuple[Property, ...]) -> list[Proper
     return [judge(plain, graph, starts, prop) for prop in properties]
 
 
+@pytest.mark.xdist_group("maze")
+@pytest.mark.parametrize("judge", [pytest.param(searched, marks=pytest.mark.long), _judged])
+@pytest.mark.parametrize("block", BLOCKS)
+def test_native_engine_and_reference_say_what_brute_force_says(block: int, judge: Any) -> None:
+    for question in map(Question, range(block, GRAPHS, len(BLOCKS))):
+        question.agrees(judge(question, question.properties))
+
+
 @pytest.mark.long
 @pytest.mark.xdist_group("maze")
 def test_engines_name_the_same_of_several_nodes_that_are_never_reached() -> None:
     named = set()
-    for seed in range(30):
-        question = Question(seed)
-        expected = _judged(question, question.properties_of_each)
-        constants = MACHINE.set_constants(question.values)
-        found = native(
-            MACHINE, constants, question.properties_of_each, Options(workers=1), kernels=kernels()
-        ).properties
+    for question in map(Question, range(30)):
+        found, expected = (ask(question, question.properties_of_each) for ask in (searched, _judged))
         assert [(item.name, item.verdict, item.args, item.cost) for item in found] == [
             (item.name, item.verdict, item.args, item.cost) for item in expected
-        ], seed
+        ], question.values
         named |= {item.args for item in found if item.verdict is Verdict.VIOLATED}
     assert len(named) > 3

@@ -37,10 +37,9 @@ def constants(graph: str, when: Iterable[int], then: Iterable[int], starts: Iter
     return MACHINE.set_constants(values)
 
 
-def ask(
-    engine: Engine, graph: str, prop: Property, *, when: Iterable[int] = (0,), then: Iterable[int] = (4,), **more: Any
-) -> PropertyResult:
-    return engine(MACHINE, constants(graph, when, then, **more), (prop,), Options(workers=1)).of(prop.name)
+def ask(engine: Engine, graph: str, prop: Property, **more: Any) -> PropertyResult:
+    given = {"when": (0,), "then": (4,), **more}
+    return engine(MACHINE, constants(graph, **given), (prop,), Options(workers=1)).of(prop.name)
 
 
 def comes(*fair: Fairness, without: tuple[Any, ...] = ()) -> Property:
@@ -54,7 +53,6 @@ def costs(*fair: Fairness, bound: int | None = None, without: tuple[Any, ...] = 
 
 
 def nodes(found: PropertyResult) -> list[int]:
-    assert found.path is not None
     return [state[0] for state in found.path.states]
 
 
@@ -67,18 +65,16 @@ class Trap(NamedTuple):
     nodes: list[int] | None = None
     loop: list[int] | set[int] | None = None
     about: dict[str, Any] | None = None
-    found: dict[str, Any] | None = None
-    """The expected cost."""
+    found: dict[str, Any] | None = None  # the expected cost
 
 
 def holds(graph: str, *fair: Fairness, without: tuple[Any, ...] = (), **about: Any) -> Trap:
     return Trap(HOLDS, graph, comes(*fair, without=without), about=about)
 
 
-def fails(
-    graph: str, *fair: Fairness, nodes: Any = None, loop: Any = None, without: tuple[Any, ...] = (), **about: Any
-) -> Trap:
-    return Trap(VIOLATED, graph, comes(*fair, without=without), nodes, loop, about)
+def fails(graph: str, *fair: Fairness, without: tuple[Any, ...] = (), **more: Any) -> Trap:
+    shown = [more.pop(name, None) for name in ("nodes", "loop")]
+    return Trap(VIOLATED, graph, comes(*fair, without=without), *shown, more)
 
 
 FROM_ANY = eventually("comes", "It comes there.", then=maze.then, fair=(weak(a),))
@@ -143,10 +139,8 @@ def costly(graph: str, prop: Property, verdict: Verdict, /, nodes: Any = None, l
     return Trap(verdict, graph, prop, nodes, loop, about, more)
 
 
-LARGE = 2**62 - 1
-"""Two of it fit 64 bits, three do not."""
-BELOW: Any = maze.C.starts - 5
-"""A sum of constants: -4 where the walk begins at node 0."""
+LARGE = 2**62 - 1  # two of it fit 64 bits, three do not
+BELOW: Any = maze.C.starts - 5  # a sum of constants: -4 where the walk begins at node 0
 
 
 def leaps(before: maze.State, after: maze.State, c: maze.C) -> int:
@@ -155,7 +149,6 @@ def leaps(before: maze.State, after: maze.State, c: maze.C) -> int:
 
 
 def large(before: maze.State, after: maze.State, c: maze.C) -> int:
-    """Return the same large cost for each step."""
     return LARGE
 
 
@@ -216,7 +209,6 @@ def test_a_trap_is_seen(engine: Engine, trap: Trap) -> None:
     assert found.verdict is trap.verdict
     assert trap.nodes in (None, nodes(found) if found.path else [])
     if trap.loop is not None:
-        assert found.path is not None
         loop = nodes(found)[found.path.loop :]
         assert trap.loop == (loop if isinstance(trap.loop, list) else {*loop})
     elif found.verdict is HOLDS:
@@ -267,11 +259,9 @@ def shifted(before: maze.State, after: maze.State, c: maze.C) -> int:
 @pytest.mark.parametrize("start", range(4))
 def test_a_cost_that_does_not_fit_64_bits_is_told_as_such_beside_errors_that_are_not_paid(start: int) -> None:
     others = [node for node in range(4) if node != start]
-    graph = ", ".join(
-        [f"a {start}>4", *(f"b {source}>{target}" for source, target in zip([4, *others], others, strict=False))]
-    )
+    steps = [f"b {source}>{target}" for source, target in zip([4, *others], others, strict=False)]
+    graph = ", ".join([f"a {start}>4", *steps])
     found = ask(plain, graph, by_function(shifted), when=[start], starts=[start])
-    assert found.cost is not None
     assert (found.verdict, found.cost.worst) == (HOLDS, 2**70)
     with pytest.raises(DomainError, match="a shift or a product does not fit in the 64 bits"):
         ask(native, graph, by_function(shifted), when=[start], starts=[start])

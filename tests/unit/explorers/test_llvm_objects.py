@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -36,15 +36,12 @@ from fencepost.model.language import Constants, bound
 from tests.helpers.parameters import few
 from tests.helpers.places import ROOT
 from tests.machines import id_sequence, mailbox
-from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load as load_machine
+from tests.random_machines.machines import numbered
 
 TEXT = "@kernel\ndef more(a: I64) -> I64:\n    return a + {}\n"
-ARM = objects.Target("aarch64-unknown-linux-gnu")
-SHAPES = 16
-"""Number of machines whose program a process keeps; memory can be flat only after more have been searched."""
-FLAT = 4 << 20
-"""Bytes by which memory may vary."""
+SHAPES = 16  # number of machines whose program a process keeps; memory can be flat only after more have been searched
+FLAT = 4 << 20  # bytes by which memory may vary
 
 
 def source_of(name: str) -> Source:
@@ -76,25 +73,24 @@ def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols
     assert not re.search(r"\b(nsw|nuw|exact|inbounds|poison|undef)\b", text)
     libraries.library(unit)
     kept = read(cache_folder(), objects.digest(unit))
-    assert kept is not None
     assert undefined(kept.code) == []
 
 
+OTHER_MACHINES = ("aarch64-unknown-linux-gnu", "arm64-apple-macosx13.0.0", "x86_64-unknown-linux-gnu")
+
+
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "target",
-    few([ARM, objects.Target("arm64-apple-macosx13.0.0"), objects.Target("x86_64-unknown-linux-gnu")], 3),
-    ids=lambda target: target.triple,
-)
-def test_code_is_made_for_plain_processors_of_other_machines(target: objects.Target, tmp_path: Path) -> None:
+@pytest.mark.parametrize("triple", few(OTHER_MACHINES, 3))
+def test_code_is_made_for_plain_processors_of_other_machines(triple: str, tmp_path: Path) -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     drawn, properties = load_machine(numbered(11), tmp_path)
-    code = objects.compiled(generate(drawn, drawn.set_constants({}), properties, normalize=True).unit, target).code
-    if "apple" in target.triple:
+    unit = generate(drawn, drawn.set_constants({}), properties, normalize=True).unit
+    code = objects.compiled(unit, objects.Target(triple)).code
+    if "apple" in triple:
         assert code[:4] == b"\xcf\xfa\xed\xfe"
     else:
-        processor = {"aarch64": 183, "x86_64": 62}[target.triple.partition("-")[0]]
+        processor = {"aarch64": 183, "x86_64": 62}[triple.partition("-")[0]]
         assert struct.unpack_from("<H", code, 0x12)[0] == processor
         assert undefined(code) == []
 
@@ -103,11 +99,9 @@ def test_objects_of_other_content_have_other_names() -> None:
     unit = Unit(TEXT.format(1))
     names = {
         objects.digest(unit),
-        objects.digest(Unit(TEXT.format(2))),
-        objects.digest(unit, ARM),
+        objects.digest(unit, objects.Target(OTHER_MACHINES[0])),
         objects.digest(unit, level=objects.LEVEL + 1),
-    }
-    names |= {
+        objects.digest(Unit(TEXT.format(2))),
         objects.digest(Unit(TEXT.format(1), library="X = 1")),
         objects.digest(Unit(TEXT.format(1), codes=(("F", ("I64",), "I64"),))),
     }
@@ -123,7 +117,6 @@ def answer(unit: Unit) -> tuple[int, bool]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of its own."""
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     return cache_folder()
 
@@ -138,7 +131,7 @@ def test_an_object_is_kept_and_loaded_again(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["empty", "half", "one bit", "head", "other exports", "text"])
-def test_a_damaged_object_is_compiled_again_and_a_note_says_so(
+def test_a_damaged_object_is_compiled_again_with_a_note(
     damage: str, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     unit = Unit(TEXT.format(20))
@@ -163,32 +156,23 @@ def test_a_cache_that_cannot_be_written_keeps_nothing_and_stops_nobody(folder: P
     assert [answer(Unit(TEXT.format(30))) for _ in range(2)] == [(31, True), (31, True)]
 
 
+IMPORTS = """
+from fencepost.explorers.native.llvm.libraries import library
+from fencepost.explorers.native.llvm.types import Unit
+"""
+
+
 def test_processes_that_compile_the_same_at_once_all_get_it(folder: Path) -> None:
-    code = (
-        "from fencepost.explorers.native.llvm.libraries import "
-        "library\nfrom fencepost.explorers.native.llvm.types import Unit\n"
-        f"print(library(Unit({TEXT.format(40)!r}))[0].kernels()['more'](2))"
-    )
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", f"{IMPORTS}print(library(Unit({TEXT.format(40)!r}))[0].kernels()['more'](2))"]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert [process.communicate(timeout=300)[0] for process in running] == ["42\n"] * 4
     found = read(folder, objects.digest(Unit(TEXT.format(40))))
-    assert found is not None
     assert Library(found).kernels()["more"](0) == 40
 
 
 def test_what_cannot_be_translated_is_an_error_of_the_compiler() -> None:
     with pytest.raises(objects.CompileError, match=r"^KeyError: 'nowhere'$"):
         objects.compiled(Unit("@kernel\ndef lost() -> I64:\n    return nowhere\n"))
-
-
-@pytest.fixture
-def few_objects() -> Iterator[None]:
-    """Let the garbage collector see only the test's objects: it is called hundreds of times."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def resident() -> int:
@@ -215,7 +199,6 @@ def compile_elsewhere() -> None:
 
 
 def with_module(number: int) -> object:
-    """Compile a module, load it and call it."""
     found, fresh = libraries.library(Unit(TEXT.format(number)))
     assert (found.kernels()["more"](1), fresh) == (number + 1, True)
     return found
@@ -234,19 +217,20 @@ def with_machine(number: int) -> object:
 @pytest.mark.long
 @pytest.mark.parametrize(("work", "warm", "count"), [("with_module", 100, 1900), ("with_machine", 666, 1334)])
 @pytest.mark.parametrize("leaks", [False, True])
-def test_memory_stays_flat_unless_what_was_compiled_is_kept(
-    work: str, warm: int, count: int, leaks: bool, folder: Path
-) -> None:
+def test_memory_stays_flat_unless_code_is_kept(work: str, warm: int, count: int, leaks: bool, folder: Path) -> None:
     """In a separate process, as other tests' objects are freed at any time. A leak is planted too."""
     asked = f"{warm // 8}, {count // 8}, {work}, 10**9" if leaks else f"{warm}, {count}, {work}, 0"
     code = f"from {__name__} import *; compile_elsewhere(); gc.freeze(); print(grows({asked}))"
-    own = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=own, capture_output=True, text=True, check=False)
+    done = python(code, PYTHONPATH=str(ROOT))
     assert done.stdout == f"{leaks}\n", done.stderr
 
 
+def python(code: str, **own: str) -> subprocess.CompletedProcess[str]:
+    asked = [sys.executable, "-c", code]
+    return subprocess.run(asked, cwd=ROOT, env={**os.environ, **own}, capture_output=True, text=True, check=False)
+
+
 def with_bound(high: int) -> type[Constants]:
-    """Return the constants of `id_sequence` with another range."""
     return type("C", (Constants,), {"max_id": bound(3, low=0, high=high, meaning="last id")})
 
 
@@ -284,26 +268,25 @@ def test_functions_have_the_names_of_the_model_in_the_code() -> None:
 
 
 def test_a_process_that_is_forked_compiles_for_itself(folder: Path) -> None:
-    code = f"""if True:
-        import os
-        from fencepost.explorers.native.llvm.libraries import library
-        from fencepost.explorers.native.llvm.types import Unit
-        def asked(number):
-            return library(Unit({TEXT!r}.format(number)))[0].kernels()["more"](0)
-        assert [asked(1), asked(2)] == [1, 2]
-        child = os.fork()
-        found = [asked(number) for number in ((3, 4) if child else (5, 6))]
-        os.write(1, "{{}} {{}}\\n".format(*found).encode())
-        if child:
-            assert os.waitpid(child, 0)[1] == 0
-            print(asked(7))
-    """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)
+    code = f"""{IMPORTS}
+import os
+def asked(number):
+    return library(Unit({TEXT!r}.format(number)))[0].kernels()["more"](0)
+assert [asked(1), asked(2)] == [1, 2]
+child = os.fork()
+found = [asked(number) for number in ((3, 4) if child else (5, 6))]
+os.write(1, "{{}} {{}}\\n".format(*found).encode())
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    print(asked(7))
+"""
+    done = python(code)
     assert sorted(done.stdout.split()) == ["3", "4", "5", "6", "7"], done.stderr
 
 
-@pytest.mark.usefixtures("few_objects")
 def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> None:
+    gc.collect()
+    gc.freeze()  # let the garbage collector see only the test's objects: it is called hundreds of times
     for number in range(50):
         made = Library(objects.compiled(Unit(TEXT.format(number)))).kernels()
         kernel, cycle = made.pop("more"), [made]
@@ -315,16 +298,15 @@ def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> No
         assert kernel(1) == number + 1
         del kernel
     gc.collect()
+    gc.unfreeze()
 
 
 def load_scattered(made: objects.Object) -> None:
     """Load an object if one page is free near other code, and the next free memory is 3 GB away."""
     libc = ctypes.CDLL(None)
     reserve = libc.mmap
-    reserve.restype, reserve.argtypes = (
-        ctypes.c_void_p,
-        [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long],
-    )
+    address, size = ctypes.c_void_p, ctypes.c_size_t
+    reserve.restype, reserve.argtypes = address, [address, size, *[ctypes.c_int] * 3, ctypes.c_long]
     far, private, exactly_there = 3 << 30, 0x4022, 0x10_0000
     top = reserve(None, far, 0, private, -1, 0) + far
     lines = Path("/proc/self/maps").read_text().splitlines()
@@ -341,6 +323,5 @@ def load_scattered(made: objects.Object) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the map of memory is read from /proc")
 def test_an_object_is_loaded_in_one_piece_where_memory_is_scattered() -> None:
     load = "load_scattered(objects.compiled(source_of('kip320').unit, level=0))"
-    code = f"from tests.unit.explorers.test_llvm_objects import *; {load}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    done = python(f"from tests.unit.explorers.test_llvm_objects import *; {load}")
     assert done.returncode == 0, done.stderr

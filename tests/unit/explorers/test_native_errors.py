@@ -1,6 +1,4 @@
-"""An error of a model ends as the plain semantics' error on every engine: compiled code detects it, the plain semantics
-explains it.
-"""
+"""An error of a model ends as the plain semantics' error on every engine."""
 
 import time
 from collections.abc import Callable
@@ -22,6 +20,7 @@ from fencepost.model.language.errors import DomainError
 
 from tests.helpers.parameters import few
 from tests.helpers.written import machine_of, module_of
+from tests.machines import faulty
 from tests.machines.faulty import MACHINE, PROPERTIES, Fault
 
 wide = module_of("""
@@ -107,16 +106,16 @@ def kernels_at(level: int, machine: Machine, constants: Constants, properties: t
 
 def at_level(level: int) -> Callable[..., Result]:
     """Return the search with code at this level of LLVM's optimization."""
-
-    def search(machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> Result:
-        return native(
-            machine, constants, properties, options, kernels=kernels_at(level, machine, constants, properties)
-        )
-
-    return search
+    return lambda *asked: native(*asked, kernels=kernels_at(level, *asked[:3]))
 
 
 ENGINES = [pytest.param(plain, id="plain"), *(pytest.param(at_level(level), id=f"native O{level}") for level in LEVELS)]
+
+
+def error_of(search: Any, found: Any, fault: int) -> str:
+    with pytest.raises(DomainError) as caught:
+        search(found.MACHINE, found.MACHINE.set_constants({"fault": fault}), found.PROPERTIES, Options(workers=2))
+    return str(caught.value)
 
 
 @pytest.mark.parametrize("level", few(LEVELS, 4))
@@ -139,20 +138,14 @@ def test_every_code_is_left_by_compiled_code_at_every_level(level: int) -> None:
     "fault", [fault for fault in Fault if fault not in (*BEYOND_64_BITS, Fault.NOTHING)], ids=lambda fault: fault.name
 )
 def test_a_fault_ends_the_search_with_its_place_and_cause(fault: Fault) -> None:
-    said = []
-    for search in (plain, at_level(1)):
-        with pytest.raises(DomainError) as caught:
-            search(MACHINE, MACHINE.set_constants({"fault": fault}), PROPERTIES, Options(workers=2))
-        said.append(str(caught.value))
+    said = [error_of(search, faulty, fault) for search in (plain, at_level(1))]
     assert said[0] == said[1] == MESSAGES.get(fault, said[0])
 
 
 @pytest.mark.parametrize("fault", BEYOND_64_BITS, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("search", ENGINES[1:])
 def test_numbers_that_no_compiled_engine_can_hold_end_the_search(search: Any, fault: Fault) -> None:
-    with pytest.raises(DomainError) as caught:
-        search(MACHINE, MACHINE.set_constants({"fault": fault}), PROPERTIES, Options(workers=1))
-    assert str(caught.value) == (
+    assert error_of(search, faulty, fault) == (
         "protocol 'faulty': the result of a shift or a product does not fit in the 64 bits of a compiled number. "
         "Keep numbers small: shift by less, or multiply less."
     )
@@ -169,30 +162,27 @@ WIDE = {
 @pytest.mark.parametrize("fault", WIDE, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("search", ENGINES)
 def test_a_sum_that_leaves_its_domain_never_wraps_back_into_it(search: Any, fault: Any) -> None:
-    with pytest.raises(DomainError) as caught:
-        search(wide.MACHINE, wide.MACHINE.set_constants({"fault": fault}), wide.PROPERTIES, Options(workers=1))
-    assert str(caught.value) == WIDE[fault]
+    assert error_of(search, wide, fault) == WIDE[fault]
 
 
-@pytest.mark.parametrize(
-    "fault", sorted(set(wide.Fault) - set(WIDE) - {wide.Fault.NOTHING}), ids=lambda fault: fault.name
-)
+OTHER_SUMS = sorted(set(wide.Fault) - set(WIDE) - {wide.Fault.NOTHING})
+
+
+@pytest.mark.parametrize("fault", OTHER_SUMS, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("search", ENGINES[1:])
 def test_a_sum_on_the_way_that_does_not_fit_64_bits_ends_the_search(search: Any, fault: Any) -> None:
     constants = wide.MACHINE.set_constants({"fault": fault})
     assert plain(wide.MACHINE, constants, wide.PROPERTIES, Options(workers=1)).distinct == 2
-    with pytest.raises(DomainError) as caught:
-        search(wide.MACHINE, constants, wide.PROPERTIES, Options(workers=1))
-    assert str(caught.value) == (
+    assert error_of(search, wide, fault) == (
         "protocol 'wide': a sum or a difference does not fit in the 64 bits of a compiled number. "
         "Keep numbers small: add less."
     )
 
 
 def test_sums_of_the_widest_numbers_that_fit_are_fine() -> None:
-    constants = wide.MACHINE.set_constants({})
     for search in (plain, *map(at_level, LEVELS)):
-        assert search(wide.MACHINE, constants, wide.PROPERTIES, Options(workers=1)).distinct == 2
+        found = search(wide.MACHINE, wide.MACHINE.set_constants({}), wide.PROPERTIES, Options(workers=1))
+        assert found.distinct == 2
 
 
 SENDS = machine_of("""
@@ -231,43 +221,34 @@ def test_of_several_faults_the_first_is_raised_whatever_the_number_of_workers(wo
 
 
 class Sizes(Constants):
-    """A bound that grows while another falls."""
-
     low = bound(0, low=0, high=200, meaning="taken away")
     high = bound(0, low=0, high=200, meaning="given")
     room = capacity(2, low=1, high=6, meaning="sized for what is left")
 
 
-@pytest.mark.parametrize(
-    ("domain", "width"),
-    [
-        (Range(0, 127), "int8"),
-        (Range(0, 128), "int16"),
-        (Range(-128, 0), "int8"),
-        (Range(-129, 0), "int16"),
-        (Range(0, Sizes.high - Sizes.low), "int16"),
-        (Range(0, Sizes.high), "int16"),
-        (Range(-1 * Sizes.high, 0), "int16"),
-        (Range(0, 200 * Sizes.high), "int32"),
-        (Range(0, 1 << 40), "int64"),
-        (BitSet(7), "int8"),
-        (BitSet(8), "int16"),
-        (BitSet(Sizes.room + 29), "int32"),
-        (BitSet(Sizes.room + 30), "int64"),
+WIDTHS: dict[str, list[Domain]] = {
+    "int8": [Range(0, 127), Range(-128, 0), BitSet(7)],
+    "int16": [
+        *(Range(0, 128), Range(-129, 0), Range(0, Sizes.high - Sizes.low), Range(0, Sizes.high)),
+        *(Range(-1 * Sizes.high, 0), BitSet(8)),
     ],
-    ids=str,
-)
-def test_a_field_is_wide_enough_for_its_domain_under_all_constants_of_a_shape(domain: Domain, width: str) -> None:
-    record = type("Wide", (Record,), {"__annotations__": {"field": Annotated[int, domain]}})
-    assert str(layout_of(record, Sizes()).wide["field"]) == width
+    "int32": [Range(0, 200 * Sizes.high), BitSet(Sizes.room + 29)],
+    "int64": [Range(0, 1 << 40), BitSet(Sizes.room + 30)],
+}
+ROOMS = {"int8": [0, 127], "int16": [128, 32_767], "int32": [32_768, 200 * Sizes.high]}
 
 
-@pytest.mark.parametrize(
-    ("room", "width"),
-    [(0, "int8"), (127, "int8"), (128, "int16"), (32_767, "int16"), (32_768, "int32"), (200 * Sizes.high, "int32")],
-    ids=str,
-)
-def test_the_count_of_a_bag_is_wide_enough_for_its_room(room: Any, width: str) -> None:
+def width_of(kind: Any) -> Any:
+    return layout_of(type("Wide", (Record,), {"__annotations__": {"field": kind}}), Sizes()).wide["field"]
+
+
+@pytest.mark.parametrize(("width", "domains"), WIDTHS.items())
+def test_a_field_is_wide_enough_for_its_domain_under_all_constants_of_a_shape(width: str, domains: Any) -> None:
+    assert [(item, str(width_of(Annotated[int, item]))) for item in domains] == [(item, width) for item in domains]
+
+
+@pytest.mark.parametrize(("width", "rooms"), ROOMS.items())
+def test_the_count_of_a_bag_is_wide_enough_for_its_room(width: str, rooms: Any) -> None:
     message = type("Message", (Record,), {"__annotations__": {"flag": bool}})
-    record = type("Wide", (Record,), {"__annotations__": {"box": Annotated[Bag[message], Size(room)]}})
-    assert str(layout_of(record, Sizes()).wide["box"]["count"]) == width
+    for room in rooms:
+        assert str(width_of(Annotated[Bag[message], Size(room)])["count"]) == width, room

@@ -1,7 +1,4 @@
-"""The native search gives the plain search's results, for any number of workers; an unfinished one reports that, and
-never that something holds.
-
-Properties that are judged only on request are evaluated then: none holds because it was not judged."""
+"""The native search gives the plain search's results; an unfinished one never says that something holds."""
 
 from bisect import bisect_left
 from dataclasses import replace
@@ -110,12 +107,8 @@ def test_a_machine_without_an_initial_state_is_an_error() -> None:
     broken = replace(grid.MACHINE, initial=grid.rest.named("initial"))
     with pytest.raises(ModelError) as caught:
         native(broken, broken.set_constants({}), (), ALONE)
-    assert str(caught.value) == (
-        "protocol 'grid' has no initial state for C(width=5, starts=1, noisy=False, resting=False, returning=False)."
-    )
-
-
-# -- where a state may have very many successors
+    said = "protocol 'grid' has no initial state for C(width=5, starts=1, noisy=False, resting=False, returning=False)."
+    assert str(caught.value) == said
 
 
 @pytest.mark.parametrize("compact", few([False, True], 2))
@@ -132,16 +125,11 @@ def test_a_search_with_room_for_few_successors_finds_the_same(compact: bool, mon
     usual, expected = made()
     assert (usual.batch, usual.batches) == (store.BATCH, store.ROUND)
     per_batch = store.BATCH * kernels.source.most_successors * (usual.layout.dtype.itemsize + store.BESIDE)
-    for most, sizes in (
-        (7 * per_batch, (store.BATCH, 7)),
-        (per_batch, (store.BATCH, 1)),
-        (per_batch // 64, (8, 1)),
-        (1, (1, 1)),
-    ):
+    sizes = {7 * per_batch: (store.BATCH, 7), per_batch: (store.BATCH, 1), per_batch // 64: (8, 1), 1: (1, 1)}
+    for most, size in sizes.items():
         monkeypatch.setattr(store, "MOST_BYTES", most)
         other, result = made()
-        assert (other.batch, other.batches) == sizes
-        assert result == expected
+        assert ((other.batch, other.batches), result) == (size, expected)
         for one, two in zip(usual.partitions, other.partitions, strict=True):
             if other.batch == usual.batch:
                 assert one.parents[: one.count].tolist() == two.parents[: two.count].tolist()
@@ -174,20 +162,14 @@ def test_a_step_may_choose_from_millions() -> None:
 
 
 def test_a_step_that_chooses_from_more_than_there_is_room_for_is_refused() -> None:
+    said = "the parameters of action 'draw' have 10,000,000,000 combinations"
     constants = LOTTERY.set_constants({"last": 9_999_999_999})
-    with pytest.raises(
-        UsageError, match=r"the parameters of action 'draw' have 10,000,000,000 combinations.* smaller domains\.$"
-    ):
+    with pytest.raises(UsageError, match=rf"{said}.* smaller domains\.$"):
         native(LOTTERY, constants, FEW_WIN, ALONE)
-
-
-@pytest.mark.parametrize("search", [native, plain], ids=["native", "plain"])
-def test_an_initial_action_with_more_values_than_are_tried_is_refused(search: Any) -> None:
     machine = replace(LOTTERY, initial=LOTTERY.actions[0], actions=(LOTTERY.initial,))
-    with pytest.raises(
-        UsageError, match="the parameters of action 'draw' have 10,000,000,000 combinations, but at most"
-    ):
-        search(machine, machine.set_constants({"last": 9_999_999_999}), FEW_WIN, ALONE)
+    for engine in (native, plain):
+        with pytest.raises(UsageError, match=f"{said}, but at most"):
+            engine(machine, constants, FEW_WIN, ALONE)
 
 
 def test_memory_that_the_system_does_not_give_is_said_so() -> None:
@@ -208,22 +190,11 @@ def test_normalize_can_be_switched_off(name: str, values: dict[str, int], mode: 
 
 
 @pytest.mark.xdist_group("grid-")
-def test_every_initial_state_is_reached_without_a_step() -> None:
-    result = ask("grid", {"width": 4, "starts": 4})
-    assert (result.levels, result.distinct, result.depth) == ((4, 4, 4, 4), 16, 4)
-    violated = result.of("is-left-of-the-last-column")
-    assert violated.path is not None
-    assert (violated.path.length, violated.path.steps) == (1, ())
-
-
-@pytest.mark.xdist_group("grid-")
 def test_each_violation_has_a_shortest_trace() -> None:
     """Also one by a step that leads nowhere, to a known state, or to one that normalize changes."""
     result = ask("grid", {"width": 30, "returning": 1, "resting": 1, "noisy": 1})
-    lengths = {
-        item.name: item.path and item.path.length for item in result.properties if item.kind is not Kind.SOMETIMES
-    }
-    assert lengths == {
+    judged = [item for item in result.properties if item.kind is not Kind.SOMETIMES]
+    assert {item.name: item.path and item.path.length for item in judged} == {
         "is-near": 5, "is-left-of-the-last-column": 30, "is-on-the-grid": None, "never-rests": 2, "never-goes-back": 4,
         "is-quiet": 2,
     }  # fmt: skip
@@ -232,9 +203,7 @@ def test_each_violation_has_a_shortest_trace() -> None:
 @pytest.mark.xdist_group("grid-")
 def test_a_state_without_successors_is_reported_on_request() -> None:
     result = ask("grid", {"width": 6})
-    assert result.deadlocks == 1
-    assert result.deadlock is not None
-    assert result.deadlock.states[-1] == (5, 5, 0)
+    assert (result.deadlocks, result.deadlock.states[-1]) == (1, (5, 5, 0))
     assert is_valid("grid", {"width": 6}, result.deadlock)
     assert ask("grid", {"width": 6}, Options(workers=1)).deadlock is None
 
@@ -270,27 +239,22 @@ def violating() -> dict[str, Run]:
 
 
 @pytest.mark.parametrize("name", few(violating(), 3))
-def test_what_is_named_is_judged(name: str) -> None:
+def test_what_is_named_is_judged_and_compiled_for_every_use(name: str) -> None:
     run = violating()[name]
     options = [f"--set={key}={value}" for key, value in run.constants.items()]
     version = [f"--version={run.version}"] if run.version else []
     done = fencepost("check", run.protocol, *version, *options, "--property", name, "--engine", "native", "--json")
     [judged] = data_of(done)["properties"]
     assert (judged["verdict"], judged["length"]) == ("violated", run.violated[name])
-
-
-@pytest.mark.parametrize("name", few(violating(), 3))
-def test_what_is_named_is_compiled_for_every_use(name: str) -> None:
-    run = violating()[name]
-    found, file = PROTOCOLS[run.protocol], ARCHIVE / run.trace[name]
-    asked, constants = found.select((name,)), found.machine.set_constants(values_of(run))
+    found, constants = PROTOCOLS[run.protocol], PROTOCOLS[run.protocol].machine.set_constants(values_of(run))
+    question = Question(found, constants, found.select((name,)))
     sources = (
-        targets.source_of(Question(found, constants, asked), Options()),
+        targets.source_of(question, Options()),
         source_of(run.protocol, values_of(run), (name,), normalize=True),
-        shrink.source_of(replay(file).trace),
-        targets.source_of(Question(found, constants, asked), Options(), masked=True),
+        shrink.source_of(replay(ARCHIVE / run.trace[name]).trace),
+        targets.source_of(question, Options(), masked=True),
     )
-    assert all(asked[0] in source.state_properties + source.step_properties for source in sources)
+    assert all(name in {item.name for item in source.state_properties + source.step_properties} for source in sources)
 
 
 def test_a_property_that_is_not_compiled_cannot_be_asked() -> None:
@@ -299,7 +263,6 @@ def test_a_property_that_is_not_compiled_cannot_be_asked() -> None:
     first, *others = found.properties
     kernels = compiled(found.machine, constants, (first,), normalize=True)
     assert search(found.machine, constants, (first,), kernels=kernels).complete
-    with pytest.raises(MismatchError, match=others[0].name):
-        search(found.machine, constants, found.properties, kernels=kernels)
-    with pytest.raises(MismatchError, match=others[0].name):
-        Walker(found.machine, constants, found.properties, kernels=kernels)
+    for asked in (search, Walker):
+        with pytest.raises(MismatchError, match=others[0].name):
+            asked(found.machine, constants, found.properties, kernels=kernels)

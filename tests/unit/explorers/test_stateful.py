@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.api.calls import first_model as first
@@ -9,7 +10,10 @@ from fencepost.counterexamples import stateful
 from fencepost.counterexamples.replay import replay
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
+from fencepost.model.language import Property
 from fencepost.model.language.errors import UsageError
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
 
 from tests.machines import dial, grid, lamps, mailbox
 
@@ -27,32 +31,26 @@ SMALL = PROTOCOLS["kip320"].machine.set_constants({"replicas": 2})
             "joining-epoch-is-registered", 8, marks=[pytest.mark.xdist_group("replication"), pytest.mark.long]),
     ],
 )  # fmt: skip
-def test_hypothesis_finds_a_known_bug_that_shrinks_to_its_shortest_trace(
+def test_hypothesis_finds_known_bugs_with_their_shortest_traces(
     name: str, values: dict[str, int], prop: str, length: int
 ) -> None:
     tried, shrunk = stateful.explore(PROTOCOLS[name], values, (prop,), chosen=FIXED)
-    assert tried.failure is not None
-    assert tried.failure.prop.name == prop
-    assert shrunk is not None
+    assert (tried.failure.prop.name, shrunk.shortest) == (prop, True)
     assert shrunk.path.length == length <= tried.failure.path.length
-    assert shrunk.shortest
 
 
 @pytest.mark.long
 def test_what_holds_is_not_violated_in_all_examples() -> None:
-    tried, shrunk = stateful.explore(
-        PROTOCOLS["kip320"], {"replicas": 2}, chosen=stateful.Profile("test", 20, fixed=True)
-    )
-    assert (tried.failure, shrunk) == (None, None)
-    assert tried.schedules == 20 * FIXED.schedules
+    chosen = stateful.Profile("test", 20, fixed=True)
+    tried, shrunk = stateful.explore(PROTOCOLS["kip320"], {"replicas": 2}, chosen=chosen)
+    assert (tried.failure, shrunk, tried.schedules) == (None, None, 20 * FIXED.schedules)
     assert tried.steps > 5 * tried.schedules
 
 
 def test_a_fixed_profile_tries_the_same_every_time() -> None:
     walker = Walker(lamps.MACHINE, lamps.C(), (lamps.some_lamp_is_dark,))
     one, two = (stateful.try_schedules(walker, FIXED) for _ in range(2))
-    assert one.failure == two.failure
-    assert (one.schedules, one.steps) == (two.schedules, two.steps)
+    assert (one.failure, one.schedules, one.steps) == (two.failure, two.schedules, two.steps)
 
 
 @pytest.mark.long
@@ -76,18 +74,14 @@ def test_the_property_that_is_violated_first_is_named() -> None:
     driver = stateful.Driver(walker, stateful.Profile("test", 1, schedules=2, depth=20))
     size = driver.depth + 1
     rights, downs = bytes([0, *[1] * driver.depth]), bytes([0, 2, 2, 2, 2, *[0] * (size - 5)])
-    with pytest.raises(stateful.ViolatedError) as caught:
-        driver.run(downs + rights, aims=False)
-    assert (caught.value.prop.name, caught.value.schedule) == ("is-near", downs)
-    with pytest.raises(stateful.ViolatedError) as caught:
-        driver.run(bytes(size) + rights, aims=False)
-    assert (caught.value.prop.name, caught.value.schedule) == ("is-left-of-the-last-column", rights)
+    for begun, schedule, name in ((downs, downs, "is-near"), (bytes(size), rights, "is-left-of-the-last-column")):
+        with pytest.raises(stateful.ViolatedError) as caught:
+            driver.run(begun + rights, aims=False)
+        assert (caught.value.prop.name, caught.value.schedule) == (name, schedule)
     assert driver.path(caught.value).length == 4
 
 
-def test_a_schedule_has_two_bytes_for_a_step_where_one_cannot_tell_all_steps_apart(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_step_has_two_bytes_in_a_schedule_where_one_is_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
     walker = Walker(grid.MACHINE, grid.C(), (grid.is_near,))
     assert stateful.Driver(walker, FIXED).width.itemsize == 1
     monkeypatch.setattr("fencepost.counterexamples.stateful.BYTE", walker.kernels.source.most_successors - 1)
@@ -102,9 +96,8 @@ def test_a_machine_is_tested_in_one_line_and_its_failure_is_a_trace(tmp_path: Pa
     with pytest.raises(AssertionError) as caught:
         test()
     file = tmp_path / "lamps-some-lamp-is-dark.trace"
-    assert f"some-lamp-is-dark is violated after these steps (saved in {file}):\n  1 switch-to lamps=" in str(
-        caught.value
-    )
+    says = f"some-lamp-is-dark is violated after these steps (saved in {file}):\n  1 switch-to lamps="
+    assert says in str(caught.value)
     assert replay(file, lambda _: Protocol(lamps.MACHINE, lamps.PROPERTIES)).path.length == 2
     assert test.__name__ == "test_lamps"
 
@@ -115,59 +108,52 @@ def test_a_test_of_what_holds_passes_under_a_version(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.long
-def test_plain_rules_find_what_schedules_find() -> None:
-    from hypothesis import HealthCheck, Phase, settings
-    from hypothesis.stateful import run_state_machine_as_test
-
-    few = settings(
-        max_examples=200, derandomize=True, deadline=None, phases=[Phase.generate],
+def ruled(properties: tuple[Property, ...], machine: Any, examples: int, **values: int) -> Any:
+    asked = settings(
+        max_examples=examples, derandomize=True, deadline=None, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
-    for machine, constants, properties in (
-        (lamps.MACHINE, lamps.C(), (lamps.some_lamp_is_dark,)),
-        (lamps.MACHINE, lamps.C(), (lamps.lit_lamps_stay,)),
-        (mailbox.MACHINE, mailbox.MACHINE.set_constants({"deduplicate": 0}), mailbox.PROPERTIES),
+    rules = stateful.rule_machine(machine.MACHINE, machine.MACHINE.set_constants(values), properties)
+    run_state_machine_as_test(rules, settings=asked)
+    return rules
+
+
+@pytest.mark.long
+def test_plain_rules_find_what_schedules_find() -> None:
+    for machine, properties, values in (
+        (lamps, (lamps.some_lamp_is_dark,), {}),
+        (lamps, (lamps.lit_lamps_stay,), {}),
+        (mailbox, mailbox.PROPERTIES, {"deduplicate": 0}),
     ):
-        rules = stateful.rule_machine(machine, constants, properties)
         with pytest.raises(stateful.ViolatedError):
-            run_state_machine_as_test(rules, settings=few)
-        assert rules.calls >= rules.steps > 0
-    rules = stateful.rule_machine(mailbox.MACHINE, mailbox.C(), mailbox.PROPERTIES)
-    run_state_machine_as_test(rules, settings=settings(few, max_examples=50))
+            ruled(properties, machine, 200, **values)
+    rules = ruled(mailbox.PROPERTIES, mailbox, 50)
+    assert rules.calls >= rules.steps > 0
 
 
 def test_plain_rules_draw_negative_parameters_but_not_none() -> None:
-    from hypothesis import Phase, settings
-    from hypothesis.stateful import run_state_machine_as_test
-
-    few = settings(max_examples=50, derandomize=True, deadline=None, phases=[Phase.generate])
     with pytest.raises(stateful.ViolatedError):
-        run_state_machine_as_test(stateful.rule_machine(dial.MACHINE, dial.C(), (dial.stays_near,)), settings=few)
-    run_state_machine_as_test(stateful.rule_machine(dial.MACHINE, dial.C(), (dial.remembers_numbers,)), settings=few)
+        ruled((dial.stays_near,), dial, 50)
+    ruled((dial.remembers_numbers,), dial, 50)
 
 
 def test_profiles_are_found_by_name() -> None:
-    assert stateful.profile("ci").fixed
-    assert not stateful.profile("development").fixed
+    assert [(name, stateful.profile(name).fixed) for name in stateful.PROFILES] == [
+        ("development", False),
+        ("ci", True),
+    ]
     with pytest.raises(UsageError, match=r"no profile 'dev' for Hypothesis\. The profiles are: development, ci\."):
         stateful.profile("dev")
-    assert list(stateful.PROFILES) == ["development", "ci"]
 
 
 def test_without_hypothesis_one_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hypothesis", None)
-    walker = Walker(lamps.MACHINE, lamps.C(), ())
-    with pytest.raises(UsageError) as caught:
-        stateful.try_schedules(walker, FIXED)
-    assert str(caught.value) == (
-        'choosing schedules needs Hypothesis, which is not installed: run `pip install "fencepost[hypothesis]"`.'
-    )
+    said = "choosing schedules needs Hypothesis, which is not installed: run `pip install "
+    with pytest.raises(UsageError, match=said):
+        stateful.try_schedules(Walker(lamps.MACHINE, lamps.C(), ()), FIXED)
 
 
 def test_rules_refuse_what_must_happen_in_the_end() -> None:
-    with pytest.raises(
-        UsageError,
-        match="'who-waits-gets-it' is about whole behaviours, which never end: each run of the rules is finite",
-    ):
+    said = "'who-waits-gets-it' is about whole behaviours, which never end: each run of the rules is finite"
+    with pytest.raises(UsageError, match=said):
         stateful.rule_machine(first.MACHINE, first.MACHINE.set_constants({}), first.PROPERTIES)

@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 from fencepost.explorers.native import tiers
-from fencepost.explorers.native.compile import NAMED, Tier, begin, generate, is_ready, load
+from fencepost.explorers.native.compile import NAMED, Source, Tier, begin, generate, is_ready, load
 from fencepost.explorers.native.llvm import libraries
 from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL
 from fencepost.explorers.native.tiers import seconds_to_come, states_to_come
-from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result
 
 from tests.helpers.commands import KIP320, refused
-from tests.helpers.questions import MACHINES, group, shared
+from tests.helpers.questions import MACHINES, ask, group, shared
 
 GRID = {"width": 60, "starts": 4, "resting": 1}
 KIP101 = {"replicas": 2}
@@ -25,10 +24,9 @@ QUESTIONS = [
     pytest.param("kip101", KIP101, False, marks=[group("kip101", KIP101), pytest.mark.long]),
 ]
 LEVELS = (
-    1, 6, 30, 138, 366, 1170, 2715, 5673, 10836, 18648, 28818, 40629, 53691, 66432, 77400, 84072, 85404, 78909, 66447,
-    49422,
-    32916, 19542, 9939, 3660, 834, 96,
-)  # fmt: skip
+    *(1, 6, 30, 138, 366, 1170, 2715, 5673, 10836, 18648, 28818, 40629, 53691, 66432, 77400, 84072, 85404, 78909),
+    *(66447, 49422, 32916, 19542, 9939, 3660, 834, 96),
+)
 """The results of kip320 at its usual constants."""
 
 
@@ -40,9 +38,9 @@ def usual() -> Iterator[None]:
         yield
 
 
-def ask(name: str, values: dict[str, int], options: Options, **more: Any) -> Result:
+def source_of(name: str, values: dict[str, int]) -> Source:
     machine, properties = MACHINES[name]
-    return search(machine, machine.set_constants(values), properties, options, **more)
+    return generate(machine, machine.set_constants(values), properties, normalize=True)
 
 
 def tiers_of(result: Result) -> list[str]:
@@ -78,9 +76,12 @@ def test_a_search_that_changes_over_may_stop_and_go_on_with_other_code(
     assert shared(part) == wanted
 
 
+def other_process() -> Any:
+    return tiers._optimizer._running[1]._process if tiers._optimizer._running is not None else None
+
+
 def wait(_: object) -> None:
-    """Give the other process the time that it needs."""
-    while tiers._optimizer._running is not None and tiers._optimizer._running[1]._process.poll() is None:
+    while (process := other_process()) is not None and process.poll() is None:
         time.sleep(0.01)
 
 
@@ -98,8 +99,7 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("cold")
 def test_a_search_that_goes_on_changes_over_to_code_that_was_optimized_meanwhile_and_is_kept() -> None:
     name, values = "grid", {"width": 20}
-    machine, properties = MACHINES[name]
-    source = generate(machine, machine.set_constants(values), properties, normalize=True)
+    source = source_of(name, values)
     assert not is_ready(source)
     found = ask(name, values, Options(workers=2), tell=wait)
     assert tiers_of(found) == ["cheap", "optimized"]
@@ -111,13 +111,11 @@ def test_a_search_that_goes_on_changes_over_to_code_that_was_optimized_meanwhile
 
 
 @pytest.mark.usefixtures("cold")
-def test_a_search_goes_on_with_the_code_that_it_has_if_the_other_process_is_lost(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_search_goes_on_with_its_code_if_the_other_process_is_lost(caplog: pytest.LogCaptureFixture) -> None:
     def kill(_: object) -> None:
-        if tiers._optimizer._running is not None:
-            tiers._optimizer._running[1]._process.kill()
-            tiers._optimizer._running[1]._process.wait(timeout=300)
+        if (process := other_process()) is not None:
+            process.kill()
+            process.wait(timeout=300)
 
     found = ask("grid", {"width": 20}, Options(workers=1), tell=kill)
     assert tiers_of(found) == ["cheap"]
@@ -128,23 +126,19 @@ def test_a_search_goes_on_with_the_code_that_it_has_if_the_other_process_is_lost
 
 @pytest.mark.usefixtures("cold")
 def test_the_other_process_ends_with_this_one() -> None:
-    def look(_: object) -> None:
-        if tiers._optimizer._running is not None:
-            seen.append(tiers._optimizer._running[1]._process)
-
     seen: list[Any] = []
-    ask("grid", {"width": 20}, Options(workers=1), tell=look)
+    ask("grid", {"width": 20}, Options(workers=1), tell=lambda _: seen.append(other_process()))
     tiers._optimizer.end()
-    assert seen
-    assert all(process.poll() is not None for process in seen)
+    processes = list(filter(None, seen))
+    assert processes
+    assert all(process.poll() is not None for process in processes)
 
 
 @pytest.mark.usefixtures("cold")
 def test_a_short_search_has_nothing_optimized_and_a_long_one_begins_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     assert tiers.WORTH > 1
-    machine, properties = MACHINES["kip101"]
-    source = generate(machine, machine.set_constants(KIP101), properties, normalize=True)
+    source = source_of("kip101", KIP101)
     if not is_ready(source) or begin(source).level == CHEAP:
         assert tiers_of(ask("kip101", KIP101, Options(workers=1))) == ["cheap"]
     assert begin(source, seconds=3600).level == LEVEL
@@ -166,8 +160,5 @@ def test_the_rest_of_a_search_is_estimated_from_the_growth_of_its_levels() -> No
 
 def test_an_unknown_tier_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(NAMED, "fast")
-    message = refused(*KIP320)
-    assert (
-        message
-        == "fencepost: FENCEPOST_TIER is 'fast', which is not a tier. The tiers are: cheap, optimized, exact, swap.\n"
-    )
+    said = "FENCEPOST_TIER is 'fast', which is not a tier. The tiers are: cheap, optimized, exact, swap.\n"
+    assert refused(*KIP320) == f"fencepost: {said}"

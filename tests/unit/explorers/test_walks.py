@@ -1,6 +1,4 @@
-"""Random walks are walks of the plain semantics, determined by seed and number, drawn with the right odds, and judged
-alike.
-"""
+"""Random walks are walks of the plain semantics, determined by seed and number, and drawn with the right odds."""
 
 import json
 import re
@@ -18,7 +16,7 @@ from fencepost.explorers.walk.measures import deepest_log, divergence, estimate,
 from fencepost.explorers.walk.sample import Plan, Sample, nothing, sample
 from fencepost.explorers.walk.walker import End, Walker
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language import Kind
+from fencepost.model.language import Kind, Machine, Property
 from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.records import Key
 
@@ -39,34 +37,25 @@ FAIR = 45.0
 
 def walker(name: str, **values: int) -> Walker:
     found = SMALL.get(name)
-    machine, properties = (
-        (found.MACHINE, found.PROPERTIES) if found else (PROTOCOLS[name].machine, PROTOCOLS[name].properties)
-    )
-    return Walker(
-        machine, machine.set_constants(values), tuple(item for item in properties if not item.kind.over_behaviours)
-    )
+    known = (found.MACHINE, found.PROPERTIES) if found else (PROTOCOLS[name].machine, PROTOCOLS[name].properties)
+    return walker_of(*known, **values)
 
 
-def decided_by(w: Walker, way: list[Key]) -> list[int]:
-    """Return after how many steps of a path the plain semantics decides each property; -1 if it never does."""
-    found = []
-    for prop in w.properties:
-        wanted = prop.kind is Kind.SOMETIMES
-        at = -1
-        for steps, key in enumerate(way):
-            if prop.over_steps:
-                decides = any(
-                    w.plain.holds_step(prop, key, item) is wanted
-                    for item in w.plain.transitions(key)
-                    if prop.on is None or prop.on.name == item.step.action.name
-                )
-            else:
-                decides = w.plain.holds(prop, key) is wanted
-            if decides:
-                at = steps
-                break
-        found.append(at)
-    return found
+def walker_of(machine: Machine, properties: tuple[Property, ...], **values: int) -> Walker:
+    judged = tuple(item for item in properties if not item.kind.over_behaviours)
+    return Walker(machine, machine.set_constants(values), judged)
+
+
+def decides(w: Walker, prop: Property, key: Key) -> bool:
+    """Return whether a state, or a step from it, decides a property by the plain semantics."""
+    wanted = prop.kind is Kind.SOMETIMES
+    if not prop.over_steps:
+        return w.plain.holds(prop, key) is wanted
+    return any(
+        w.plain.holds_step(prop, key, item) is wanted
+        for item in w.plain.transitions(key)
+        if prop.on is None or prop.on.name == item.step.action.name
+    )
 
 
 def squares(counted: np.ndarray[Any, Any], odds: list[float]) -> float:
@@ -80,10 +69,10 @@ def fixed(found: Sample) -> Sample:
     return replace(found, seconds=0, workers=0, plan=Plan())
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "count"),
-    [pytest.param(*item, id=item[0], marks=pytest.mark.xdist_group(item[0])) for item in WALKED],
-)
+WALKS = [pytest.param(*item, id=item[0], marks=pytest.mark.xdist_group(item[0])) for item in WALKED]
+
+
+@pytest.mark.parametrize(("name", "values", "count"), WALKS)
 def test_every_step_of_a_walk_is_one_of_the_plain_semantics_and_judged_alike(
     name: str, values: Mapping[str, int], count: int
 ) -> None:
@@ -99,11 +88,12 @@ def test_every_step_of_a_walk_is_one_of_the_plain_semantics_and_judged_alike(
             fired[w.machine.actions.index(happened.step.action)] += 1
         assert len(way) == made.steps[number] + 1
         assert w.layout.decode(made.finals[number]) == way[-1]
-        assert made.decided[number].tolist() == decided_by(w, way)
+        assert made.decided[number].tolist() == [
+            next((steps for steps, key in enumerate(way) if decides(w, prop, key)), -1) for prop in w.properties
+        ]
         assert fired.sum() == made.fired[number].sum()
-        assert made.ends[number] == (
-            End.STUCK if not list(w.plain.transitions(way[-1])) and len(way) <= 40 else End.DEPTH
-        )
+        is_stuck = len(way) <= 40 and not list(w.plain.transitions(way[-1]))
+        assert made.ends[number] == (End.STUCK if is_stuck else End.DEPTH)
 
 
 def test_a_walk_depends_on_its_seed_and_number_only() -> None:
@@ -133,14 +123,12 @@ def test_a_sample_is_the_same_for_any_number_of_workers(stop: bool) -> None:
 
 def test_all_enabled_steps_are_equally_likely() -> None:
     w = walker("lamps")
-    made = w.walk(0, 16_000, seed=3, depth=1)
-    finals = w.states(made.finals)
+    finals = w.states(w.walk(0, 16_000, seed=3, depth=1).finals)
     after = finals["lit"] + 8 * finals["noise"]
     assert squares(np.bincount(after, minlength=16), [1 / 16] * 16) < FAIR
     # of favourites 0 and 1 there are two initial states each, and of the last one
-    assert (
-        squares(np.bincount(w.states(w.walk(0, 16_000, seed=4, depth=0).finals)["favourite"]), [0.4, 0.4, 0.2]) < FAIR
-    )
+    starts = w.states(w.walk(0, 16_000, seed=4, depth=0).finals)
+    assert squares(np.bincount(starts["favourite"]), [0.4, 0.4, 0.2]) < FAIR
 
 
 def test_actions_are_chosen_by_weight_and_then_their_steps_alike() -> None:
@@ -163,8 +151,9 @@ def test_successive_choices_are_independent() -> None:
 def test_an_action_without_weight_never_happens() -> None:
     w = walker("grid")
     made = w.walk(0, 50, seed=0, depth=20, weights=w.weights({"right": 0}))
-    assert (w.states(made.finals)["x"] == 0).all()
-    assert (w.states(made.finals)["y"] == 4).all()
+    finals = w.states(made.finals)
+    assert (finals["x"] == 0).all()
+    assert (finals["y"] == 4).all()
     assert (made.ends == End.STUCK).all()
 
 
@@ -172,8 +161,7 @@ def test_an_action_without_weight_never_happens() -> None:
     ("given", "said"),
     [
         ({"left": 1}, "protocol 'grid' has no action 'left'. Did you mean 'rest'?"),
-        ({"right": 70_000},
-            "action 'right' has the weight 70000: expected a whole number from 0 to 65535."),
+        ({"right": 70_000}, "action 'right' has the weight 70000: expected a whole number from 0 to 65535."),
         ({"right": 0, "down": 0, "rest": 0, "go-back": 0},
             "every action has the weight 0, so no walk could take a step: give at least one action a positive weight."),
     ],
@@ -202,11 +190,8 @@ def test_schedules_are_followed_each_on_its_own_to_a_violation() -> None:
     followed = w.follow(np.array([[0, 0, 1, 0, 0, 0], [0, 1, 1, 1, 1, 1], [0, 2, 2, 2, 2, 1]]))
     assert followed.steps.tolist() == [1, 3, 4]
     assert followed.ends.tolist() == [End.DEPTH, End.STOPPED, End.STOPPED]
-    assert w.states(followed.finals)["x"].tolist() == [
-        1,
-        3,
-        1,
-    ]  # the fourth step down is the only one left, to the right
+    # the fourth step down is the only one left, to the right
+    assert w.states(followed.finals)["x"].tolist() == [1, 3, 1]
     assert followed.decided[:, 0].tolist() == [-1, -1, 4]
 
 
@@ -214,8 +199,6 @@ def test_schedules_are_followed_each_on_its_own_to_a_violation() -> None:
 def test_a_way_is_confirmed_by_the_plain_semantics(name: str) -> None:
     w = walker("kip101")
     found = sample(w, Plan(walks=3_000)).of(name)
-    assert found.path is not None
-    assert found.walk is not None
     column = [item.name for item in w.properties].index(name)
     decided = w.walk(0, 3_000, seed=0, depth=100).decided[:, column]
     over_steps = w.properties[column].over_steps
@@ -226,9 +209,8 @@ def test_a_way_is_confirmed_by_the_plain_semantics(name: str) -> None:
 
 def test_walks_never_say_that_something_holds() -> None:
     found = sample(walker("kip320", replicas=2), Plan(walks=200))
-    assert {item.result.verdict for item in found.properties if item.result.kind is not Kind.SOMETIMES} == {
-        Verdict.NOT_FOUND
-    }
+    judged = [item.result for item in found.properties if item.result.kind is not Kind.SOMETIMES]
+    assert {item.verdict for item in judged} == {Verdict.NOT_FOUND}
     assert found.verdict is Verdict.NOT_FOUND
     assert sample(Walker(grid.MACHINE, grid.C(), ()), Plan(walks=1)).verdict is Verdict.NOT_FOUND
 
@@ -246,15 +228,11 @@ def it_is_lit(s, c):
 
 
 def test_what_the_first_state_decides_counts_in_walks_without_a_step() -> None:
-    machine, properties = machine_of(STILL)
-    found = sample(Walker(machine, machine.set_constants({}), properties), Plan(walks=70))
+    found = sample(walker_of(*machine_of(STILL)), Plan(walks=70))
     assert (found.walks, found.steps, found.stuck) == (70, 0, 70)
     assert (found.longest, found.most_faults, found.deepest_log) == (0, 0, 0)
-    assert (found.properties[0].result.verdict, found.properties[0].walks, found.properties[0].walk) == (
-        Verdict.VIOLATED,
-        70,
-        0,
-    )
+    (item,) = found.properties
+    assert (item.result.verdict, item.walks, item.walk) == (Verdict.VIOLATED, 70, 0)
 
 
 def test_who_asks_to_stop_is_heard_after_the_batches_that_were_begun() -> None:
@@ -313,23 +291,22 @@ def low(s, c):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_walk_that_goes_wrong_hides_no_violation_of_it_or_of_others(seed: int, stop: bool) -> None:
     machine, properties = machine_of(GOES_WRONG)
-    w = Walker(machine, machine.set_constants({}), properties)
+    w = walker_of(machine, properties)
     told = []
     for workers in (1, 2):
         made = sample(w, Plan(walks=20, depth=8, seed=seed, workers=workers, stop_on_violation=stop))
         assert [item.text.partition(" is out")[0] for item in made.problems] == ["bad: State.b: 10"]
         told.append(fixed(made))
     found = told[0]
-    assert (found, found.verdict, found.why_stopped, found.walks, found.steps) == (
-        told[1], Verdict.VIOLATED, LEFT, 20, 20,
-    )  # fmt: skip
+    assert (found, found.verdict, found.why_stopped) == (told[1], Verdict.VIOLATED, LEFT)
+    assert (found.walks, found.steps) == (20, 20)
     one, two, low = found.properties
     assert (one.walks + two.walks, low.walks) == (20, 0)
     assert one.walks > 0 < two.walks
     assert {one.path and one.path.length, two.path and two.path.length} == {2}
     with pytest.raises(DomainError, match=r"bad: State\.b: 10 is out of its domain"):
-        sample(Walker(machine, machine.set_constants({}), properties[2:]), Plan(walks=20, depth=8, seed=seed))
-    one_of_two = sample(Walker(machine, machine.set_constants({}), properties[:1]), Plan(walks=2, depth=8, seed=0))
+        sample(walker_of(machine, properties[2:]), Plan(walks=20, depth=8, seed=seed))
+    one_of_two = sample(walker_of(machine, properties[:1]), Plan(walks=2, depth=8, seed=0))
     assert (one_of_two.properties[0].walks, one_of_two.verdict, one_of_two.why_stopped) == (1, Verdict.VIOLATED, LEFT)
 
 
@@ -340,17 +317,15 @@ def test_an_error_of_a_walk_is_told_beside_the_violations() -> None:
         data = json.loads(found.stdout)
         assert (found.exit_code, data["verdict"], data["complete"], data["why_stopped"]) == (1, "violated", False, LEFT)
         [note] = data["notes"]
-        assert re.match(
-            rf"{re.escape(str(file))}:\d+: bad: State.b: 10 is out of its domain 0..5. Guard the step", note
-        )
+        said = rf"{re.escape(str(file))}:\d+: bad: State.b: 10 is out of its domain 0..5. Guard the step"
+        assert re.match(said, note)
 
 
 def test_a_sample_that_was_not_begun_has_nothing() -> None:
     w = walker("mailbox")
     found = nothing(w.machine, w.constants, w.properties, Plan(walks=5), "there was no time")
-    assert (
-        found.walks, found.steps, found.seconds, found.stuck, found.longest, found.most_faults, found.deepest_log,
-    ) == (0,) * 7  # fmt: skip
+    counts = (found.walks, found.steps, found.seconds, found.stuck, found.longest, found.most_faults, found.deepest_log)
+    assert counts == (0,) * 7
     assert (found.distinct, set(found.fired.values()), found.why_stopped) == (0, {0}, "there was no time")
     assert found.verdict is Verdict.NOT_FOUND
 
@@ -372,26 +347,18 @@ def test_faults_logs_and_divergence_are_read_off_any_machine_that_has_them() -> 
     spent = [whole - (s.budget.crashes + s.budget.fences + s.budget.shrinks) for s in keys]
     assert faults_used(w.machine, w.states(finals), w.states(w.initial)[0]).tolist() == spent
     assert deepest_log(w.machine, w.states(finals)).tolist() == [max(r.end for r in s.replica) for s in keys]
+    pairs = [(s.replica[0], s.replica[1]) for s in keys]
     differ = [
-        sum(
-            (a.log[n].record, a.log[n].epoch) != (b.log[n].record, b.log[n].epoch)
-            for a, b in [(s.replica[0], s.replica[1])]
-            for n in range(min(a.end, b.end))
-        )
-        for s in keys
+        sum((a.log[n].record, a.log[n].epoch) != (b.log[n].record, b.log[n].epoch) for n in range(min(a.end, b.end)))
+        for a, b in pairs
     ]
     assert divergence(w.machine, w.states(finals)).tolist() == differ
     post = walker("mailbox")
-    left = [s["resends_left"] + s["losses_left"] for s in post.states(post.walk(0, 50, seed=0, depth=50).finals)]
-    spent = faults_used(
-        post.machine, post.states(post.walk(0, 50, seed=0, depth=50).finals), post.states(post.initial)[0]
-    ).tolist()
-    assert spent == [int(post.constants.resends + post.constants.losses - item) for item in left]
-    assert (
-        deepest_log(post.machine, post.states(post.initial)).tolist()
-        == divergence(post.machine, post.states(post.initial)).tolist()
-        == [0]
-    )
+    finals, starts = post.states(post.walk(0, 50, seed=0, depth=50).finals), post.states(post.initial)
+    whole = post.constants.resends + post.constants.losses
+    left = [s["resends_left"] + s["losses_left"] for s in finals]
+    assert faults_used(post.machine, finals, starts[0]).tolist() == [int(whole - item) for item in left]
+    assert deepest_log(post.machine, starts).tolist() == divergence(post.machine, starts).tolist() == [0]
 
 
 BUDGETS = """
@@ -413,8 +380,7 @@ def fine(s, c):
 
 
 def test_faults_count_from_the_initial_state_of_each_walk() -> None:
-    machine, properties = machine_of(BUDGETS)
-    w = Walker(machine, machine.set_constants({}), properties)
+    w = walker_of(*machine_of(BUDGETS))
     made = w.walk(0, 60, seed=0, depth=5)
     given = w.states(made.finals)["given"]
     assert set(given.tolist()) == {0, 1, 2, 3}

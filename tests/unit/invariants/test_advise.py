@@ -2,15 +2,16 @@
 searched.
 """
 
-import json
 import re
 import sys
 from itertools import product
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from fencepost.api.topics import measured
 from fencepost.api.topics.advice_words import KINDS
 from fencepost.api.topics.advising import advise, notes, patches_read, versions
 from fencepost.api.topics.applying import findings_of, measured_on
@@ -22,41 +23,31 @@ from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 from fencepost.site.figures import crashes_in_short
 
-from tests.helpers.commands import fencepost, refused
+from tests.helpers.commands import data_of, fencepost, refused
 from tests.helpers.places import ROOT
 
 
 def said(*args: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(fencepost("advise", *args, "--json").stdout)
-    return found
+    return data_of(fencepost("advise", *args, "--json"))
 
 
 @pytest.mark.parametrize("replicas", ["2", "3"])
 def test_every_cell_of_the_table_is_given_as_it_was_measured(replicas: str) -> None:
     for point in load("faults")[replicas]["grid"]:
-        setting = point["setting"]
-        made = advise(
-            int(replicas), setting["min_isr"], elr=setting["elr"], unclean_election=setting["unclean_election"]
-        )
+        setting = {name: point["setting"][name] for name in ("min_isr", "elr", "unclean_election")}
+        made = advise(int(replicas), **setting)
         crashes = made.to_dict()["crashes"]
         assert crashes is not None
         assert made.decided
-        assert (crashes["least"], crashes["front"], crashes["states"]) == (
-            point["least"],
-            point["front"],
-            point["states"],
-        )
+        assert {name: crashes[name] for name in ("least", "front", "states")}.items() <= point.items()
 
 
 def test_the_page_on_losing_data_says_the_same() -> None:
     head, rows = crashes_in_short()
     text = (ROOT / "docs" / "kafka" / "losing-data.md").read_text()
-    for row in rows:
-        assert f"| {' | '.join(row)} |" in text
+    assert all(f"| {' | '.join(row)} |" in text for row in rows)
     assert head[2] == "with ELR"
-    crashes = advise(3, 2, elr=True).to_dict()["crashes"]
-    assert crashes is not None
-    assert f"| {crashes['outcome']} |" in text
+    assert f"| {advise(3, 2, elr=True).to_dict()['crashes']['outcome']} |" in text
 
 
 @pytest.mark.parametrize("args", ["--replicas 5", "--replicas 2 --min-isr 3", "--acks 1", "--acks 0", "--replicas 1"])
@@ -71,39 +62,25 @@ def test_settings_that_were_not_searched_are_not_answered(args: str) -> None:
 
 
 def test_a_search_that_did_not_end_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.api.topics import measured
-
-    point = {
-        **cells(3)[0],
-        "undetermined": True,
-        "least": None,
-        "unknown": [{"faults": {"crashes": 3}, "why": "max-states"}],
-    }
+    unknown = [{"faults": {"crashes": 3}, "why": "max-states"}]
+    point = {**cells(3)[0], "undetermined": True, "least": None, "unknown": unknown}
     monkeypatch.setattr(measured, "cells", lambda _: [point])
     done = fencepost("advise", "-v", "--elr", "off")
-    assert done.exit_code == 3
-    assert "not decided" in done.stdout
+    assert (done.exit_code, "not decided" in done.stdout) == (3, True)
 
 
 def test_what_a_release_as_it_is_loses_is_said_where_it_was_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.api.topics import measured
-
     row = {"version": "kafka-4.1", "min_isr": 2, "least": 3, "most": {"crashes": 2}, "unknown": [], "states": 7}
-    rows = [
-        {**row, "front": [{"faults": {"crashes": 1, "fences": 2}, "length": 9}]},
-        {**row, "min_isr": 1, "least": None, "front": []},
-    ]
-    known = {**load("versions"), "losses": {"rows": rows}}
+    found = {**row, "front": [{"faults": {"crashes": 1, "fences": 2}, "length": 9}]}
+    known = {**load("versions"), "losses": {"rows": [found, {**row, "min_isr": 1, "least": None, "front": []}]}}
     monkeypatch.setattr(measured, "load", lambda name: known if name == "versions" else load(name))
     asked = ("--replicas", "2", "--kafka", "4.1", "--min-isr")
     assert said(*asked, "2")["released"]["outcome"] == "lost with 1 crash, 2 fences"
     assert said(*asked, "1")["released"]["outcome"] == "kept with up to 2 crashes"
     for other in ("--elr off", "--unclean-election on", "--acks 1"):
         assert said(*asked, "2", *other.split())["released"] is None
-    done = fencepost("advise", "-v", "--replicas", "3", "--kafka", "4.1", "--min-isr", "2")
-    assert "can be lost with 1 broker crash and 2 expired broker sessions (with 2 brokers only;" in " ".join(
-        done.stdout.split()
-    )
+    shown = " ".join(fencepost("advise", "-v", "--replicas", "3", "--kafka", "4.1", "--min-isr", "2").stdout.split())
+    assert "can be lost with 1 broker crash and 2 expired broker sessions (with 2 brokers only;" in shown
     assert "not searched with these settings" in fencepost("advise", "-v", "--min-isr", "2", "--elr", "off").stdout
 
 
@@ -119,26 +96,22 @@ def test_changes_are_those_after_which_more_crashes_are_survived() -> None:
 @pytest.mark.long
 def test_changes_cost_no_more_than_they_bring_and_the_best_comes_first() -> None:
     for replicas, min_isr, elr, unclean in product((1, 2, 3, 4, 5), (1, 2, 3, 4, 5), (True, False), (True, False)):
-        made = advise(replicas, min_isr, elr=elr, unclean_election=unclean)
-        found = made.to_dict()["changes"]
+        found = advise(replicas, min_isr, elr=elr, unclean_election=unclean).to_dict()["changes"]
         ranks = [99 if item["least"] is None else item["least"] for item in found]
         assert ranks == sorted(ranks, reverse=True)
         for item in found:
             stops = item["writes_go_on_with_brokers_down"] == 0 and min_isr < replicas
             assert not stops or (item["least"] or 99) > 1
             assert item["writes_go_on_with_brokers_down"] >= 0 or min_isr > replicas
-    assert [item["setting"] for item in said("--min-isr", "2", "--unclean-election", "on")["changes"]] == [
-        "unclean_election"
-    ]
-    assert [(item["setting"], item["value"]) for item in said("--replicas", "2", "--min-isr", "3")["changes"]] == [
-        ("min_isr", 2)
-    ]
+    changes = said("--min-isr", "2", "--unclean-election", "on")["changes"]
+    assert [item["setting"] for item in changes] == ["unclean_election"]
+    changes = said("--replicas", "2", "--min-isr", "3")["changes"]
+    assert [(item["setting"], item["value"]) for item in changes] == [("min_isr", 2)]
 
 
 def test_findings_that_were_seen_on_kafka_alone_say_their_harm() -> None:
     without, with_elr = (
-        {item["id"]: item["harm"] for item in findings_of("kafka-4.0", 2, elr=elr) if item["harm"]}
-        for elr in (False, True)
+        {it["id"]: it["harm"] for it in findings_of("kafka-4.0", 2, elr=elr) if it["harm"]} for elr in (False, True)
     )
     lost = dict.fromkeys(("HYP-18", "HYP-21", "HYP-26", "HYP-27", "HYP-35", "HYP-36"), "lost")
     out, behind = dict.fromkeys(("HYP-28", "HYP-30"), "out"), dict.fromkeys(("HYP-31", "HYP-34"), "behind")
@@ -162,11 +135,9 @@ def test_a_release_before_elr_is_advised_nothing_about_it() -> None:
 @pytest.mark.parametrize("version", versions())
 def test_findings_are_those_that_the_measured_verdicts_have(version: str) -> None:
     has_elr = version >= "kafka-4.1"
-    column = measured_on(version, elr=has_elr)
-    assert column == version
-    violated = {
-        row["entry"] for row in load("versions")["findings"] if row["by"].get(column, {}).get("verdict") == "violated"
-    }
+    assert measured_on(version, elr=has_elr) == version
+    rows = load("versions")["findings"]
+    violated = {row["entry"] for row in rows if row["by"].get(version, {}).get("verdict") == "violated"}
     on_clusters = {name for name, known in evidence().items() if known.releases}
     assert {item["id"] for item in findings_of(version, 2, elr=has_elr)} - on_clusters == violated - on_clusters
 
@@ -179,15 +150,6 @@ def test_a_finding_names_a_history_that_is_archived_and_as_long_as_said() -> Non
         assert (len(trace.steps) + 1, trace.prop and trace.prop.name) == (item["length"], item["property"])
 
 
-def test_what_avoids_a_finding_is_on_its_page_in_the_same_words() -> None:
-    prose = " ".join(
-        " ".join(file.read_text().split()) for file in (ROOT / "docs" / "kafka").glob("findings*/**/*.md")
-    ).lower()
-    prose += " ".join((ROOT / "docs" / "kafka" / "findings.md").read_text().split()).lower()
-    for name in ("HYP-10", "HYP-11", "HYP-14"):
-        assert evidence()[name].avoid.lower().rstrip(".") in prose
-
-
 def test_the_shortest_history_is_written_as_a_trace_that_replays(tmp_path: Path) -> None:
     file = tmp_path / "loss.trace"
     assert fencepost("advise", "--replicas", "2", "--trace", str(file)).exit_code == 0
@@ -197,49 +159,33 @@ def test_the_shortest_history_is_written_as_a_trace_that_replays(tmp_path: Path)
 # -- a cluster that is asked
 
 
-class Answer:
-    """What a future of the library gives."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def result(self, timeout: float) -> Any:
-        assert timeout > 0
-        return self.value
-
-
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Replace confluent-kafka by a library that answers with one topic; return its settings."""
     values = {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"}
     partitions = {0: SimpleNamespace(replicas=[1, 2, 3]), 1: SimpleNamespace(replicas=[1, 2])}
 
-    class AdminClient:
-        def __init__(self, given: dict[str, Any]) -> None:
-            values["asked"] = given["bootstrap.servers"]
+    def client(given: dict[str, Any]) -> SimpleNamespace:
+        values["asked"] = given["bootstrap.servers"]
+        return SimpleNamespace(list_topics=list_topics, describe_configs=describe_configs)
 
-        def list_topics(self, timeout: float) -> Any:
-            assert timeout > 0
-            known = SimpleNamespace(error=None, partitions=partitions)
-            return SimpleNamespace(topics={"orders": known, "pay": known, "__state": known}, brokers={1: 0, 2: 0, 3: 0})
+    def list_topics(timeout: float) -> SimpleNamespace:
+        assert timeout > 0
+        topics = dict.fromkeys(("orders", "pay", "__state"), SimpleNamespace(error=None, partitions=partitions))
+        return SimpleNamespace(topics=topics, brokers={1: 0, 2: 0, 3: 0})
 
-        def describe_configs(self, resources: list[Any], request_timeout: float) -> dict[Any, Answer]:
-            assert request_timeout > 0
-            return {
-                item: Answer({name: SimpleNamespace(value=value) for name, value in values.items()})
-                for item in resources
-            }
+    def describe_configs(resources: list[Any], request_timeout: float) -> dict[Any, SimpleNamespace]:
+        assert request_timeout > 0
+        return {item: SimpleNamespace(result=result) for item in resources}
 
-    class ConfigResource:
-        Type = SimpleNamespace(TOPIC="topic")
-
-        def __init__(self, kind: str, name: str) -> None:
-            self.kind, self.name = kind, name
+    def result(timeout: float) -> dict[str, SimpleNamespace]:
+        assert timeout > 0
+        return {name: SimpleNamespace(value=value) for name, value in values.items()}
 
     package, admin = ModuleType("confluent_kafka"), ModuleType("confluent_kafka.admin")
     package.KafkaException = type("KafkaException", (Exception,), {})
     package.__spec__ = SimpleNamespace()
-    admin.AdminClient, admin.ConfigResource = AdminClient, ConfigResource
+    admin.AdminClient, admin.ConfigResource = client, Mock(side_effect=lambda kind, name: (kind, name))
     monkeypatch.setitem(sys.modules, "confluent_kafka", package)
     monkeypatch.setitem(sys.modules, "confluent_kafka.admin", admin)
     return values
@@ -249,8 +195,7 @@ def test_settings_are_read_from_a_cluster(cluster: dict[str, Any]) -> None:
     found = said("--bootstrap-server", "host:9092", "--topic", "orders", "--kafka", "4.1")
     assert cluster["asked"] == "host:9092"
     assert found["read_from"] == {"bootstrap_server": "host:9092", "topic": "orders"}
-    shown = found["settings"]
-    assert (shown["replicas"], shown["min_isr"], shown["unclean_election"]) == (2, 2, True)
+    assert {"replicas": 2, "min_isr": 2, "unclean_election": True}.items() <= found["settings"].items()
 
 
 def test_every_topic_of_a_cluster_is_read_and_topics_that_are_alike_are_answered_once(cluster: dict[str, Any]) -> None:

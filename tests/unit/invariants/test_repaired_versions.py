@@ -79,16 +79,13 @@ def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() 
     assert "2 brokers" not in data_of(fencepost("check", "replication", *SMALL, "--json"))["notes"][0]
 
 
-def test_an_unknown_version_is_told_of_the_repaired_ones() -> None:
-    with pytest.raises(UsageError, match="each also as NAME-repaired"):
-        MACHINE.version("kafka-9")
-
-
-def test_a_patch_is_its_release_only_if_it_was_read() -> None:
+def test_a_patch_is_its_release_only_if_it_was_read_and_an_unknown_version_is_told_of_the_repaired_ones() -> None:
     for name in ("4.1.2", "4.1.2-repaired", "4.0.2"):
         assert MACHINE.version(f"kafka-{name}").name == re.sub(r"\.\d+(-|$)", r"\1", f"kafka-{name}")
     with pytest.raises(UsageError, match=r"patch is not known.* 'kafka-4.0' for the rules of 4.0.2"):
         MACHINE.version("kafka-4.0.1")
+    with pytest.raises(UsageError, match="each also as NAME-repaired"):
+        MACHINE.version("kafka-9")
 
 
 def test_the_page_says_in_short_what_the_figures_say() -> None:
@@ -111,12 +108,10 @@ def test_every_version_says_which_source_its_verdict_rests_on() -> None:
 
 @pytest.mark.long
 def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_do() -> None:
-    settings = ("max_leader_epoch=0", "crashes=0", "fences=0", "brokers=2", "min_isr=2")
-    small = [word for item in settings for word in ("--set", item)]
+    small = words("--set max_leader_epoch=0 --set crashes=0 --set fences=0 --set brokers=2 --set min_isr=2")
     notes = data_of(fencepost("check", "replication", "--version", "kafka-4.1", *small, "--json"))["notes"]
-    told = [note for note in notes if "prevents the shortest history" in note]
-    assert len(told) == 1
-    assert re.match("Fixing HYP-3 prevents the shortest history that violates .*maximal-isr-covers-requests", told[0])
+    [told] = [note for note in notes if "prevents the shortest history" in note]
+    assert re.match("Fixing HYP-3 prevents the shortest history that violates .*maximal-isr-covers-requests", told)
     assert (
         "The measured crashes apply to one record on 2 brokers, with ELR and without unclean elections, in a model "
         "that has all fixes and in which every crash loses the log: min ISR 1: can be lost with 1 crash; min ISR 2: "
@@ -171,6 +166,8 @@ def test_text_and_json_of_guarantees_have_where_they_stand() -> None:
     assert found == {"id": "HYP-7", "repair": None, "versions": [], "classes": [], "clusters": []}
     [found] = known["G-S6b"]["findings"]
     assert (found["id"], found["repair"]) == ("HYP-10", "a broker whose replica is removed leaves the ELR")
-    assert found["versions"][0] == "kafka-4.1"
-    assert "4.1.2" in found["classes"]
-    assert "4.1.2" in found["clusters"]
+    assert (found["versions"][0], "4.1.2" in found["classes"], "4.1.2" in found["clusters"]) == (
+        "kafka-4.1",
+        True,
+        True,
+    )

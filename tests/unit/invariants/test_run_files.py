@@ -98,11 +98,8 @@ def test_a_row_has_what_its_group_its_key_and_its_lists_say(runs: Runs) -> None:
     assert (plain.profile, kafka.profile) == (Profile.CI, Profile.QUICK)
     assert (end.properties, end.worst) == (("broker-returns", "drops-until-settled"), {"drops-until-settled": 2})
     assert later.worst == {"drops-until-settled": "unbounded"}
-    assert [(run.version, run.title) for run in runs.all[2:]] == [
-        ("kafka-4.1", "2 brokers"),
-        ("", "2 brokers in the end"),
-        ("kafka-4.0", "2 brokers in the end"),
-    ]
+    named = [("kafka-4.1", "2 brokers"), ("", "2 brokers in the end"), ("kafka-4.0", "2 brokers in the end")]
+    assert [(run.version, run.title) for run in runs.all[2:]] == named
     assert runs.all[1].violated == {"leader-has-committed": 7, "isr-members-are-current": 7}
     assert runs.all[1].trace == {"isr-members-are-current": "replication-b09.trace"}
     assert [run.unreached for run in runs.all] == [(), (), ("isr-grows",), (), ()]
@@ -233,7 +230,6 @@ run."clock, ignored" = {set="empty_answers_raise_high_watermark=off", pin=[5, 6]
 
 
 def figures(name: str) -> Run:
-    """Return a run in the file above, with its pins."""
     (run,) = (run for run in Runs({"a file": FILE}).all if run.name == f"quorum {name}")
     return run
 
@@ -244,32 +240,22 @@ def test_writing_what_is_pinned_already_changes_no_character(name: str) -> None:
     assert pinned(name, text, {run.name: run for run in Runs({name: text}).all}) == text
 
 
-def test_counts_depths_and_lengths_change_and_comments_and_layout_stay() -> None:
+def test_counts_depths_lengths_and_worst_cases_change_and_comments_and_layout_stay() -> None:
     lengths = {"committed-is-the-same-everywhere": 11, "nobody-fails": 8}
     found = replace(figures("3 voters, Q8"), distinct=77_835, depth=29, violated=lengths)
     made = pinned("a file", FILE, {"quorum 3 voters, Q8": found})
     assert made == FILE.replace("[0, 0]", "[77_835, 29]").replace("KR-S4 9", "KR-S4 11").replace("stops 10", "stops 8")
-
-
-@pytest.mark.parametrize("worst", [7, "unbounded", "never"])
-def test_worst_cases_change_whether_they_are_numbers_or_words(worst: int | str) -> None:
-    found = replace(figures("clock, ignored"), worst={"commit-is-known-in-time": worst})
-    made = pinned("a file", FILE, {"quorum clock, ignored": found})
-    assert made == FILE.replace("delay never", f"delay {worst}")
+    for worst in (7, "unbounded", "never"):
+        found = replace(figures("clock, ignored"), worst={"commit-is-known-in-time": worst})
+        made = pinned("a file", FILE, {"quorum clock, ignored": found})
+        assert made == FILE.replace("delay never", f"delay {worst}")
 
 
 def test_a_figure_that_a_group_shares_and_a_row_of_another_form_are_not_changed() -> None:
     shared = FILE.replace('judges = "delay"\n', 'judges = "delay"\nworst = "delay 203"\n')
     other = FILE.replace('run."3 voters" = {pin=[77_039, 28]}', 'run."3 voters".pin = [77_039, 28]')
     late = replace(figures("clock"), worst={"commit-is-known-in-time": 204})
-    for text, name, found, said in (
-        (
-            shared.replace(', worst="delay 203"', ""),
-            "clock",
-            late,
-            "figures of .quorum clock. are defaults of its group",
-        ),
-        (other, "3 voters", figures("3 voters"), "figures are written into rows of the form"),
-    ):
-        with pytest.raises(UsageError, match=said):
-            pinned("a file", text, {f"quorum {name}": found})
+    with pytest.raises(UsageError, match=r"figures of .quorum clock. are defaults of its group"):
+        pinned("a file", shared.replace(', worst="delay 203"', ""), {"quorum clock": late})
+    with pytest.raises(UsageError, match="figures are written into rows of the form"):
+        pinned("a file", other, {"quorum 3 voters": figures("3 voters")})

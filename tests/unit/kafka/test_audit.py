@@ -14,7 +14,7 @@ from fencepost.cli.views.audit import print_audit
 from fencepost.cli.views.console import results
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.kafka.audit import judging
-from fencepost.kafka.audit.cluster_context import LogRecord, gather_context
+from fencepost.kafka.audit.cluster_context import ClusterContext, LogRecord, gather_context
 from fencepost.kafka.audit.controller_history import ControllerHistory, controller_history
 from fencepost.kafka.audit.findings import SEVERITIES, SORTS
 from fencepost.kafka.audit.following import Row, follow
@@ -54,17 +54,9 @@ STAYS = judging.PartitionChange(None, None, None, None, judging.SAME_LEADER, Non
         (STAYS._replace(isr=(), leader=-1, elr=(1, 2, 3), last_known=(1,)), ()),
     ],
 )
-def test_a_change_is_what_the_models_controller_makes_or_it_is_named(
-    change: judging.PartitionChange, broken: tuple[str, ...]
-) -> None:
-    assert (
-        tuple(
-            sort
-            for sort in judging.judge_change(THREE, change, ELR).broken
-            if sort != "elr-not-by-rule" or sort in broken
-        )
-        == broken
-    )
+def test_a_change_is_the_models_controllers_or_named(change: judging.PartitionChange, broken: tuple[str, ...]) -> None:
+    found = judging.judge_change(THREE, change, ELR).broken
+    assert tuple(sort for sort in found if sort != "elr-not-by-rule" or sort in broken) == broken
 
 
 def test_before_3_6_an_isr_that_shrinks_opens_a_leader_epoch() -> None:
@@ -145,16 +137,18 @@ class Log:
     def change(self, *, creates: bool = False, snapshot: bool = False, **fields: Any) -> int:
         self.time += 2000
         offset = next(self._offset)
-        self.changes.append(
-            ("T", 0, offset, self.time, 1, creates, snapshot, json.dumps({"partitionId": 0, "topicId": "T", **fields}))
-        )
+        fields = {"partitionId": 0, "topicId": "T", **fields}
+        self.changes.append(("T", 0, offset, self.time, 1, creates, snapshot, json.dumps(fields)))
         return offset
 
-    def rows(self, *missing: tuple[int, int]) -> list[Row]:
+    def followed(self, *missing: tuple[int, int]) -> tuple[ClusterContext, list[Row]]:
         self.event("NO_OP_RECORD")
         end = self.events[-1]
         around = gather_context(self.events, gaps=list(missing), end=end.offset, until=end.time, min_isr=1)
-        return list(follow(around, 60_000, iter(self.changes)))
+        return around, list(follow(around, 60_000, iter(self.changes)))
+
+    def rows(self, *missing: tuple[int, int]) -> list[Row]:
+        return self.followed(*missing)[1]
 
     def found(self, *missing: tuple[int, int]) -> set[str]:
         return {item.sort for item in findings(self.rows(*missing))}
@@ -270,18 +264,16 @@ def test_leadership_that_comes_back_without_a_restart_is_hyp_1() -> None:
 
 
 def test_who_is_fenced_or_registers_again_must_leave_the_isr() -> None:
-    log = Log()
-    log.fence(2)
-    assert log.found() == {"inactive-member"}
-    log = Log()
-    log.register(2)
-    assert log.found() == {"stale-member", "inactive-member"}
-    log = Log()
-    log.change(isr=[1, 3])
-    log.fence(2)
-    log.register(2)
-    log.change(isr=[1, 3, 2])
-    assert log.found() == set()
+    fenced, registered, left = Log(), Log(), Log()
+    fenced.fence(2)
+    assert fenced.found() == {"inactive-member"}
+    registered.register(2)
+    assert registered.found() == {"stale-member", "inactive-member"}
+    left.change(isr=[1, 3])
+    left.fence(2)
+    left.register(2)
+    left.change(isr=[1, 3, 2])
+    assert left.found() == set()
 
 
 def test_an_assignment_that_leaves_the_elr_as_it_is_is_nothing_and_a_partition_that_could_be_led_must_be() -> None:
@@ -302,11 +294,8 @@ def test_a_deleted_topic_takes_its_settings_along_and_may_come_back() -> None:
     again = Log()
     again.event("REMOVE_TOPIC_RECORD", topicId="T")
     again.event("TOPIC_RECORD", name="t", topicId="U")
-    fields = {
-        "replicas": [1, 2], "isr": [1], "leader": 1, "leaderEpoch": 0, "partitionEpoch": 0, "partitionId": 0,
-        "topicId": "U",
-    }  # fmt: skip
-    again.changes.append(("U", 0, 99, again.time, 1, True, False, json.dumps(fields)))
+    fields = {"replicas": [1, 2], "isr": [1], "leader": 1, "leaderEpoch": 0, "partitionEpoch": 0, "partitionId": 0}
+    again.changes.append(("U", 0, 99, again.time, 1, True, False, json.dumps({**fields, "topicId": "U"})))
     row = next(row for row in again.rows() if row.topic_id == "U")
     assert (row.topic, row.min_isr) == ("t", 1)
 
@@ -321,12 +310,8 @@ def test_a_snapshot_must_agree_with_the_records_and_fills_gaps() -> None:
     assert log.found() == {"snapshot-differs"}
     other = Log()
     last = other.change(isr=[1, 2])
-    other.changes.append(
-        (
-            *other.changes.pop()[:2], last + 10, *other.changes[-1][3:5], True, True,
-            json.dumps({**fields, "partitionEpoch": 9}),
-        )
-    )  # fmt: skip
+    before = (*other.changes.pop()[:2], last + 10, *other.changes[-1][3:5])
+    other.changes.append((*before, True, True, json.dumps({**fields, "partitionEpoch": 9})))
     assert other.found((last, last + 5)) == set()
 
 
@@ -350,10 +335,8 @@ def test_an_aborted_transaction_changes_nothing() -> None:
 
 
 def led(log: Log, until: int | None = None) -> ControllerHistory:
-    log.event("NO_OP_RECORD")
-    end = log.events[-1]
-    around = gather_context(log.events, gaps=[], end=end.offset, until=end.time, min_isr=1)
-    return controller_history([row._asdict() for row in follow(around, 60_000, iter(log.changes))], around, until)
+    around, rows = log.followed()
+    return controller_history([row._asdict() for row in rows], around, until)
 
 
 def test_a_history_that_the_rules_forbid_is_found_up_to_there_and_no_further() -> None:
@@ -364,15 +347,12 @@ def test_a_history_that_the_rules_forbid_is_found_up_to_there_and_no_further() -
     assert not found.whole
     assert (found.data("x")["last"], found.data("x")["next"]) == (shrunk, shrunk + 1)
     assert [step.action.name for step in found.replay.path.steps][-2:] == [
-        "leader_requests_shrink",
-        "controller_applies_alter_partition",
-    ]
+        "leader_requests_shrink", "controller_applies_alter_partition",
+    ]  # fmt: skip
     assert found.replay.trace.recorded == f"t-0, offsets 10 to {shrunk}"
     assert reconstruct(led(log, shrunk)).whole
-    assert [(item["step"], item["offset"]) for item in found.data("x")["steps"]][-1] == (
-        found.replay.path.length - 1,
-        shrunk,
-    )
+    last = found.data("x")["steps"][-1]
+    assert (last["step"], last["offset"]) == (found.replay.path.length - 1, shrunk)
 
 
 def test_a_restart_leaves_room_for_what_was_before_only_if_the_model_has_it() -> None:
@@ -387,9 +367,8 @@ def test_a_restart_leaves_room_for_what_was_before_only_if_the_model_has_it() ->
 
 
 def test_what_the_model_lacks_is_named() -> None:
-    many = Log(replicas=(1, 2, 3, 4, 5, 6))
     with pytest.raises(UsageError, match="6 brokers have replicas, but the model supports at most 5"):
-        led(many)
+        led(Log(replicas=(1, 2, 3, 4, 5, 6)))
     late = Log(elr=False)
     late.event("FEATURE_LEVEL_RECORD", name="eligible.leader.replicas.version", featureLevel=1)
     late.change(isr=[1])
@@ -475,12 +454,7 @@ def test_what_kafkas_own_tool_prints_is_read_too(tmp_path: Path) -> None:
     assert list(lines(path, 3, runs, notes)) == [b"3\t1\t2\t1\t7\tNO_OP_RECORD\t0\t\t-1\t{}\n"]
     assert runs == [[0, 1]]
     assert [note.what for note in notes] == ["damaged", "refused", "strange"]
-
-
-def test_records_of_a_dump_that_were_read_before_or_are_repeated_are_passed_over(tmp_path: Path) -> None:
-    path, runs = tmp_path / "dump.txt", list[list[int]]()
-    path.write_text(DUMPED)
-    assert list(lines(path, 3, runs, [], after=1)) == []
+    assert list(lines(path, 3, [], [], after=1)) == [], "read before"
     path.write_text(2 * DUMPED)
     runs, notes = list[list[int]](), list[Note]()
     assert len(list(lines(path, 3, runs, notes))) == 1
@@ -515,10 +489,8 @@ def test_what_kafkas_own_tool_prints_is_audited_without_java(monkeypatch: pytest
     known = [(item.offset, item.time, item.type, item.fields) for item in log.events]
     for *_, offset, time, _epoch, creates, _snapshot, fields in log.changes:
         known.append((offset, time, "PARTITION_RECORD" if creates else "PARTITION_CHANGE_RECORD", fields))
-    text = [
-        record(offset, f'{{"type":"{kind}","version":0,"data":{fields}}}', time)
-        for offset, time, kind, fields in sorted(known)
-    ]
+    payload = '{{"type":"{}","version":0,"data":{}}}'
+    text = [record(offset, payload.format(kind, fields), time) for offset, time, kind, fields in sorted(known)]
     (tmp_path / "dump.txt").write_text("".join([BATCH, *text]))
     with pytest.raises(UsageError, match="t-0 begins only at offset"):
         audit(tmp_path / "dump.txt", partition="t-0", trace=tmp_path / "t.trace", until=0)
@@ -551,26 +523,22 @@ def test_every_sort_has_a_page_and_a_guarantee() -> None:
 
 FOUND = {
     "sort": "unclean-election", "kind": "exposure", "severity": "critical", "about": "G-S1", "topic": "t",
-    "partition": 0, "offset": 9,
-    "time": 1000, "end": 9, "lasted": -1, "brokers": [2], "text": "broker 2 was elected",
+    "partition": 0, "offset": 9, "time": 1000, "end": 9, "lasted": -1, "brokers": [2], "text": "broker 2 was elected",
 }  # fmt: skip
 STEP = {
     "offset": 8, "time": 0, "leader": 1, "leader_epoch": 0, "replicas": [1, 2], "isr": [1], "elr": [], "adding": [],
-    "removing": [],
-    "min_isr": 1, "election": "created", "why": "",
+    "removing": [], "min_isr": 1, "election": "created", "why": "",
 }  # fmt: skip
 DATA: Any = {
     "verdict": "exposed", "first": 0, "last": 9, "records": 10, "topics": 1, "partitions": 1, "changes": 2,
-    "elections": 1,
-    "seconds": 1.0, "findings": [FOUND], "unjudged": 3, "gaps": [[4, 5]], "by_topic": [], "by_broker": [],
+    "elections": 1, "seconds": 1.0, "findings": [FOUND], "unjudged": 3, "gaps": [[4, 5]], "by_topic": [],
     "sorts": [{**FOUND, "count": 4, "partitions": 1, "first": 1000, "last": 1000, "longest": -1, "page": "docs/x.md",
-               "rule": "Leaders come from the ISR.", "sentence": "A leader was elected uncleanly.",
-               "look": "Compare the logs."}],
-    "histories": [{"topic": "t", "partition": 0, "steps": [STEP, {**STEP, "offset": 9, "leader": 2, "isr": [2],
-    "election": "unclean"}],
-                   "earlier": 0, "left_out": 0, "gaps": [], "end": {"offset": 9, "time": 2000},
-                   "advice": ["Keep it down."]}],
-    "replicas": [],
+        "rule": "Leaders come from the ISR.", "sentence": "A leader was elected uncleanly.",
+        "look": "Compare the logs."}],
+    "histories": [{"topic": "t", "partition": 0, "earlier": 0, "left_out": 0, "gaps": [],
+        "steps": [STEP, {**STEP, "offset": 9, "leader": 2, "isr": [2], "election": "unclean"}],
+        "end": {"offset": 9, "time": 2000}, "advice": ["Keep it down."]}],
+    "by_broker": [], "replicas": [],
     "release": {"version": "kafka-4.1", "supported": 27, "metadata_version": 27, "elr": False},
     "looked_for": [
         {**FOUND, "rule": "Leaders come from the ISR.", "count": 1, "why_not": ""},
@@ -578,15 +546,12 @@ DATA: Any = {
         {**FOUND, "sort": "elr-emptied", "rule": "The ELR stays.", "count": 0, "why_not": "ELR was never on"},
     ],
     "warnings": ["incomplete: offsets 4 to 5 are damaged or missing"], "severity": "low", "milder": 0, "began": 0,
-    "until": 2000,
-    "inputs": [{"path": "/var/00.log", "kind": "segment", "records": 10, "first": 0, "last": 9}],
-    "unjudged_partitions": 2,
+    "inputs": [{"path": "/var/00.log", "kind": "segment", "records": 10, "first": 0, "last": 9}], "until": 2000,
     "notes": [{"what": "damaged", "text": "a batch is damaged", "count": 1, "unread": True}],
-    "disagreements": {"count": 2, "offset": 7},
+    "disagreements": {"count": 2, "offset": 7}, "unjudged_partitions": 2,
     "trace": {
         "file": "t.trace", "partition": "t-0", "version": "kafka-4.4", "brokers": [1, 2], "first": 3, "left_out": "",
-        "last": 8,
-        "next": 9, "recorded": 4, "steps": [{"step": 6, "offset": 8, "time": 0}], "states": 20,
+        "last": 8, "next": 9, "recorded": 4, "steps": [{"step": 6, "offset": 8, "time": 0}], "states": 20,
         "broken": [{"property": "leader-has-acknowledged", "sentence": "The leader has it.", "step": 7}],
         "searched": 30,
     },
@@ -598,8 +563,7 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
     text = " ".join(capsys.readouterr().out.split())
     for part in (
         "A leader was elected uncleanly.", "What to do: Compare the logs.", "1970-01-01 00:00:01", "... and 3 more",
-        "2 elected uncleanly",
-        "a batch is damaged", "no file contains offsets 4 to 5", "files differ at 2 offsets",
+        "2 elected uncleanly", "a batch is damaged", "no file contains offsets 4 to 5", "files differ at 2 offsets",
         "3 changes to partitions whose previous state is missing from the files",
         "No path leads to offset 9", "The rules of kafka-4.4 allow", "ELR: eligible leader replicas",
         "rules of kafka-4.1, controllers support metadata.version 27, it is at 27; ELR off",
@@ -614,9 +578,8 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
 def test_dashboards_get_a_rule_for_each_sort_and_a_result_for_each_finding() -> None:
     run = json.loads(audit_sarif(DATA))["runs"][0]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["unclean-election"]
-    assert [(item["level"], item["message"]["text"]) for item in run["results"]] == [
-        ("error", "t-0, offset 9: broker 2 was elected.")
-    ]
+    [result] = run["results"]
+    assert (result["level"], result["message"]["text"]) == ("error", "t-0, offset 9: broker 2 was elected.")
     assert run["invocations"][0]["executionSuccessful"] is False
 
 
@@ -624,9 +587,7 @@ def test_the_page_has_a_timeline_and_says_the_same_as_the_report() -> None:
     pytest.importorskip("plotly")
     from fencepost.cli.views.audit import page
 
-    data = json.loads(json.dumps(DATA))
-    data["omitted"] = 0
-    data["findings"][0]["text"] = "</script><b>"
+    data = {**DATA, "omitted": 0, "findings": [{**FOUND, "text": "</script><b>"}]}
     text = page(data)
     assert "</script><b>" not in text
     for part in ("A leader was elected uncleanly.", "Compare the logs.", "2 elected uncleanly", "rangeslider"):
@@ -641,13 +602,10 @@ BATCH = "baseOffset: 0 lastOffset: 9 count: 10 partitionLeaderEpoch: 1 isControl
 
 
 def audited(text: str, folder: Path) -> Reading:
-    """Return the reading of a dump, after its partitions were followed."""
     (folder / "dump.txt").write_text(text, encoding="utf-8", errors="surrogatepass")
     found = read([folder / "dump.txt"], folder / "read", None, None, resume=False)
-    rows = table(found)
-    if rows:
-        for row in followed(found, rows):
-            assert when(row.time)
+    if rows := table(found):
+        assert all(when(row.time) for row in followed(found, rows))
     return found
 
 

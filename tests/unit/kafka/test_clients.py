@@ -12,30 +12,12 @@ from typing import Any, cast
 
 import pytest
 from fencepost.invariants.protocols import protocol
+from fencepost.kafka.clients import history as histories
 from fencepost.kafka.clients import install as install_module
 from fencepost.kafka.clients import outside, report, wire
 from fencepost.kafka.clients.duties import NAMES, RULES
 from fencepost.kafka.clients.events import NOBODY, SLACK, Event, Play
-from fencepost.kafka.clients.history import (
-    APPLICATION,
-    BESIDES,
-    COVERED,
-    DEPTH,
-    ERRORS,
-    FOLLOWERS,
-    PRODUCERS,
-    History,
-    Move,
-    Source,
-    by_name,
-    diagram,
-    load,
-    of_archive,
-    producer_walks,
-    require_possible,
-    settings,
-    text_of,
-)
+from fencepost.kafka.clients.history import DEPTH, History, Move, Source, by_name, load, of_archive, settings, text_of
 from fencepost.kafka.clients.install import Installed, ends_of, parse_client
 from fencepost.kafka.clients.outside import MISTAKES, BrokersReport, Said, questions
 from fencepost.kafka.clients.report import ClientOutcome, ClientPlan, Failure
@@ -52,11 +34,9 @@ from fencepost.model.language.errors import UsageError
 from tests.helpers.commands import refused
 
 NUMBERS = {
-    Outcome.SUCCESS: wire.NONE,
-    Outcome.NOT_LEADER: wire.NOT_LEADER,
-    Outcome.FENCED_EPOCH: wire.FENCED_EPOCH,
+    Outcome.SUCCESS: wire.NONE, Outcome.NOT_LEADER: wire.NOT_LEADER, Outcome.FENCED_EPOCH: wire.FENCED_EPOCH,
     Outcome.UNKNOWN_EPOCH: wire.UNKNOWN_EPOCH,
-}
+}  # fmt: skip
 OWN = {"brokers": 3, "partitions": 1, "changes": 2}
 
 
@@ -156,9 +136,7 @@ def test_each_rule_about_leaders_is_broken_by_a_request_to_the_wrong_one() -> No
 def test_a_request_that_was_under_way_breaks_nothing() -> None:
     start, news = told("metadata", 0, 0, 2), told("metadata", 1, 1, 4)
     assert judged(start, news, sent(1 + SLACK / 2, 0)) == set()
-    assert judged(start, news, sent(1.01, 1), sent(1.02, 0)) == {"newer-metadata-is-used"}, (
-        "the client has acted on the news"
-    )
+    assert judged(start, news, sent(1.01, 1), sent(1.02, 0)) == {"newer-metadata-is-used"}, "it has acted on the news"
 
 
 def test_an_epoch_that_was_used_is_the_least_from_then_on() -> None:
@@ -170,16 +148,16 @@ def test_an_epoch_that_was_used_is_the_least_from_then_on() -> None:
 
 
 def test_a_retry_waits_unless_there_is_news() -> None:
-    start, refused = told("metadata", 0, 0, 2), Event("answer", 1, "produce", 0, 0, error="6")
-    start_of = Event("request", 0.9, "produce", 0, 0, since=0.8, value="w")
-    soon = Event("request", 1.002, "produce", 0, 0, since=1, value="w")
-    assert judged(start, start_of, refused, soon) == {"retry-waits-for-the-backoff"}
-    news = told("hint", 1, 1, 4)
-    assert judged(start, start_of, refused, news, Event("request", 1.002, "produce", 1, 0, since=1, value="w")) == set()
-    assert judged(start, start_of, refused, Event("request", 1.04, "produce", 0, 0, since=1, value="w")) == set()
-    assert judged(start, start_of, refused, Event("request", 1.002, "produce", 0, 0, since=1, value="x")) == set(), (
-        "another batch"
-    )
+    def retried(*events: Event, at: float = 1.002, broker: int = 0, value: str = "w") -> set[str]:
+        first = Event("request", 0.9, "produce", 0, 0, since=0.8, value="w")
+        refused = Event("answer", 1, "produce", 0, 0, error="6")
+        again = Event("request", at, "produce", broker, 0, since=1, value=value)
+        return judged(told("metadata", 0, 0, 2), first, refused, *events, again)
+
+    assert retried() == {"retry-waits-for-the-backoff"}
+    assert retried(told("hint", 1, 1, 4), broker=1) == set()
+    assert retried(at=1.04) == set()
+    assert retried(value="x") == set(), "another batch"
 
 
 def test_errors_without_news_make_the_client_ask() -> None:
@@ -203,12 +181,11 @@ def test_records_are_read_once_and_all() -> None:
     log = ["a", "b", "c"]
     assert records(log, read(1, 0, "a"), read(2, 2, "c")) == {"no-record-is-skipped"}
     assert records(log, read(1, 0, "a"), read(2, 1, "b"), read(3, 1, "b")) == {"no-record-is-delivered-twice"}
-    gone = [read(1, 0, "a"), read(2, 1, "x"), read(4, 2, "c")]
-    assert records(log, *gone) == {"truncation-is-noticed"}
-    report = Event("truncated", 3, partition=0, happened=True)
-    assert records(log, gone[0], gone[1], report, gone[2]) == set()
+    first, gone, last = read(1, 0, "a"), read(2, 1, "x"), read(4, 2, "c")
+    assert records(log, first, gone, last) == {"truncation-is-noticed"}
+    assert records(log, first, gone, Event("truncated", 3, partition=0, happened=True), last) == set()
     for other in (Event("truncated", 3, partition=0), Event("reported", 3, partition=0)):
-        assert "truncation-is-noticed" in records(log, gone[0], gone[1], other, gone[2]), "it excuses nothing"
+        assert "truncation-is-noticed" in records(log, first, gone, other, last), "it excuses nothing"
 
 
 def test_a_report_of_a_truncation_is_true_or_breaks_a_rule() -> None:
@@ -240,8 +217,7 @@ def test_a_read_from_a_new_epoch_needs_a_question_first() -> None:
 def test_what_was_given_to_the_client_is_done_in_the_end() -> None:
     wanted = [Event("written", 1, partition=0, value="w"), Event("settled", 2)]
     logs: dict[tuple[int, int], list[str]] = {(0, 0): []}
-    stuck = Play("producer", 1, wanted, logs=logs)
-    assert {item.rule for item in Judge(stuck).broken} == {"recovers"}
+    assert {item.rule for item in Judge(Play("producer", 1, wanted, logs=logs)).broken} == {"recovers"}
     done = Play("producer", 1, [*wanted, Event("acked", 3, partition=0, value="w")], logs=logs)
     assert Judge(done).broken == []
     assert {item.rule for item in Judge(Play("producer", 1, wanted, logs={(0, 1): []})).broken} == {"finds-a-new-topic"}
@@ -253,9 +229,7 @@ def test_a_leader_recognizes_the_batches_of_a_producer_as_the_model_says() -> No
         assert world.produce(0, 0, [f"w{sequence}"], wire.Numbers(1, 0, sequence)).base == sequence
     cases = [((1, 0, 0), 0, 0), ((1, 0, 3), wire.OUT_OF_ORDER, NOBODY), ((1, 1, 1), wire.OUT_OF_ORDER, NOBODY)]
     cases += [((7, 0, 5), 0, NOBODY), ((1, 1, 0), 0, NOBODY)]
-    assert [world.recognize(0, 0, wire.Numbers(*numbers)) for numbers, *_ in cases] == [
-        (error, base) for _, error, base in cases
-    ]
+    assert [(numbers, *world.recognize(0, 0, wire.Numbers(*numbers))) for numbers, *_ in cases] == cases
     world.apply(Move("broker_keeps_last_batch", (0,)))
     found = [world.recognize(0, 0, wire.Numbers(1, 0, sequence)) for sequence in (0, 1)]
     assert found == [(wire.OUT_OF_ORDER, NOBODY), (wire.NONE, 1)]
@@ -303,10 +277,6 @@ def test_a_deviation_is_a_story() -> None:
     )
 
 
-def test_there_is_a_mutant_for_each_rule() -> None:
-    assert set(MUTANTS.values()) == set(NAMES)
-
-
 def test_a_range_of_releases_is_bisected(monkeypatch: pytest.MonkeyPatch) -> None:
     """One rule is broken from release 5 on, another up to 2, one is flaky, one broken throughout; 3 is missing."""
     tried = []
@@ -321,9 +291,8 @@ def test_a_range_of_releases_is_bisected(monkeypatch: pytest.MonkeyPatch) -> Non
         outcome, minor = ClientOutcome(client, counted=1), int(client.version.split(".")[1])
         broken = {NAMES[0]: minor >= 5, NAMES[1]: minor <= 2, NAMES[2]: minor == 0, NAMES[3]: True}
         for rule in (rule for rule, is_broken in broken.items() if is_broken):
-            failure = Failure(
-                history(), Play("consumer", 1), BrokenRule(rule, Event("x", 0.0), "why"), 2 + (rule != NAMES[2]), 3
-            )
+            verdict = BrokenRule(rule, Event("x", 0.0), "why")
+            failure = Failure(history(), Play("consumer", 1), verdict, 2 + (rule != NAMES[2]), 3)
             outcome.failures[rule], outcome.broken[rule] = [failure], 1
         return outcome
 
@@ -364,7 +333,7 @@ def test_walks_and_covers_are_the_same_each_time() -> None:
     assert [one.key for one in Source(small).cover()] == [one.key for one in Source(small).cover()]
     first = [str(one.moves) for one in Source(settings(), seed=3).walks(16, 20)]
     assert first == [str(one.moves) for one in Source(settings(), seed=3).walks(16, 20)]
-    assert any(name in text for name in BESIDES for text in first)
+    assert any(name in text for name in histories.BESIDES for text in first)
 
 
 def test_a_history_has_the_name_that_finds_it() -> None:
@@ -386,17 +355,12 @@ def test_an_address_without_a_broker_is_refused_soon(monkeypatch: pytest.MonkeyP
         outside.Brokers(f"127.0.0.1:{server.getsockname()[1]}", anywhere=False)
 
 
-def test_a_history_is_kept_as_a_file(tmp_path: Path) -> None:
+def test_a_history_is_kept_as_a_file_which_is_not_shown_as_a_trace(tmp_path: Path) -> None:
     before = history("controller-elects-leader 0 1", "records-are-lost 0", "client-refreshes 2", consumer=1)
     path = tmp_path / "one.history"
     path.write_text(text_of(before, client="none"))
     after = load(path)
     assert (after.moves, after.constants.values, after.role) == (before.moves, before.constants.values, "consumer")
-
-
-def test_a_history_that_is_shown_as_a_trace_is_said_to_be_one_of_clients(tmp_path: Path) -> None:
-    path = tmp_path / "a.history"
-    path.write_text(text_of(history()), "utf-8")
     assert "--client NAME --trace FILE" in refused("show", str(path))
 
 
@@ -420,8 +384,7 @@ def test_what_is_decided_is_said(tmp_path: Path) -> None:
     assert said.endswith(f"of {NAMES[0]}: violated in 1 of 3 plays; the rule did not apply in 1")
     found.recorded = {("one", NAMES[0]): [None]}
     assert found.why_undetermined == "a recorded rule never applied"
-    found.recorded = {}
-    found.failures = {NAMES[0]: [Failure(plays[0], play, BrokenRule(NAMES[0], event, "why"))]}
+    found.recorded, found.failures = {}, {NAMES[0]: [Failure(plays[0], play, BrokenRule(NAMES[0], event, "why"))]}
     assert (found.verdict, found.why_undetermined) == ("undetermined", "a violation was not replayed")
     found.failures[NAMES[0]][0].plays = 3
     assert found.why_undetermined == "a violation did not recur in each replay"
@@ -449,9 +412,8 @@ def test_an_interruption_keeps_what_was_played(monkeypatch: pytest.MonkeyPatch) 
 
 def test_an_older_answer_about_a_recreated_topic_has_its_topic_id() -> None:
     world = World(history("metadata-is-older 0", recreations=1))
-    for move in ("topic_is_recreated 0 1", "broker_learns 0 1"):
-        name, *args = move.split()
-        world.apply(Move(name, tuple(map(int, args))))
+    for move in (Move("topic_is_recreated", (0, 1)), Move("broker_learns", (0, 1))):
+        world.apply(move)
     now = world.metadata(0)[1][0][1]
     world.apply(Move("metadata_is_older", (0,)))
     assert (now.topic, world.metadata(0)[1][0][1].topic) == (1, 0)
@@ -473,20 +435,20 @@ def test_a_file_that_is_no_history_is_refused(tmp_path: Path, text: str) -> None
         load(path)
 
 
-def test_a_story_is_made_of_moves_that_there_are() -> None:
+def test_a_story_is_made_of_moves_that_there_are_and_there_is_a_mutant_for_each_rule() -> None:
     known = {item.name for item in protocol("leader-discovery").machine.actions}
-    known |= {*BESIDES, *ERRORS, *FOLLOWERS, *PRODUCERS, *APPLICATION}
+    for other in (histories.BESIDES, histories.ERRORS, histories.FOLLOWERS, histories.PRODUCERS, histories.APPLICATION):
+        known |= {*other}
     assert {move.name for story in STORIES for move in story.history.moves} <= known
-    assert {rule for story in STORIES for rule in story.rules} <= set(NAMES)
+    assert {rule for story in STORIES for rule in story.rules} <= set(NAMES) == set(MUTANTS.values())
 
 
 def test_a_diagram_names_who_said_what() -> None:
     last = sent(2, 1, 4, "fetch", offset=3)
     play = Play("consumer", 1, [told("metadata", 1, 1, 4), last, sent(3, 0)])
-    assert diagram(play, last).splitlines()[-2:] == [
-        "  b0-->>client: metadata: broker 1 is the leader of 0, epoch 4",
-        "  client->>b1: fetch of 0 from 3, epoch 4",
-    ]
+    answer, asked = histories.diagram(play, last).splitlines()[-2:]
+    assert answer == "  b0-->>client: metadata: broker 1 is the leader of 0, epoch 4"
+    assert asked == "  client->>b1: fetch of 0 from 3, epoch 4"
 
 
 def test_an_event_is_short_json() -> None:
@@ -506,11 +468,11 @@ def test_an_event_is_short_json() -> None:
         (("brokers", "--bootstrap-server", "127.0.0.1:1", "--walks", "4"), "leave out the other options"),
         (("brokers", "--bootstrap-server", "nowhere"), "write HOST:PORT"),
         (("brokers", "--bootstrap-server", "192.0.2.1:9092"), "is not on this machine"),
-        (("brokers", "--bootstrap-server", "127.0.0.1:1"), "does not answer"),
+        (("brokers", "--bootstrap-server", "127.0.0.1:1"), "no Kafka broker answers"),
     ],
 )
 def test_what_cannot_be_asked_of_brokers_is_one_message(words: tuple[str, ...], said: str) -> None:
-    if said == "does not answer":
+    if said == "no Kafka broker answers":
         pytest.importorskip("kio")
     message = refused("conform", *words)
     assert said in message
@@ -553,9 +515,8 @@ class Ideal:
         end = World.end_of(self.log, fetched)
         is_other = not error and fetched != NOBODY and (end[0] < fetched or end[1] < offset)
         other = SimpleNamespace(epoch=end[0] if is_other else NOBODY, end_offset=end[1] if is_other else NOBODY)
-        data = b"".join(
-            wire.batch(place, one.epoch, one.value) for place, one in enumerate(self.log) if place >= offset
-        )
+        later = list(enumerate(self.log))[max(0, offset) :]
+        data = b"".join(wire.batch(place, one.epoch, one.value) for place, one in later)
         row = {"error_code": error, "diverging_epoch": other, "current_leader": self.hint(), "records": data}
         row["preferred_read_replica"] = 1 - self.epoch % 2 if broker == self.epoch % 2 and not error else NOBODY
         topic = SimpleNamespace(partitions=[SimpleNamespace(**row)])
@@ -574,18 +535,15 @@ def test_brokers_are_judged_by_the_model_and_each_planted_mistake_is_noticed() -
     pytest.importorskip("kio")
     report = BrokersReport("ideal", list(questions(cast(Any, Ideal()))), "t", "error 73")
     assert list(report.summary())[-1] == "topic t was created and still exists: error 73"
-    assert (report.verdict, {mistake: report.seen(mistake) for mistake in MISTAKES}) == (
-        "conforms",
-        dict.fromkeys(MISTAKES, True),
-    )
-    assert {item.rule for item in BrokersReport("old", list(questions(cast(Any, OldSnapshot())))).broken} == {
-        "epochs-end-where-they-do"
-    }
+    assert report.verdict == "conforms"
+    assert all(map(report.seen, MISTAKES))
+    old = BrokersReport("old", list(questions(cast(Any, OldSnapshot()))))
+    assert {item.rule for item in old.broken} == {"epochs-end-where-they-do"}
 
 
 @pytest.mark.long
 def test_every_history_that_is_played_is_one_that_a_file_may_have() -> None:
-    told = [story.history for story in STORIES]
-    drawn = Source(settings(), 7).walks(300, DEPTH)
-    for history in (*told, *of_archive(), *Source(COVERED).cover(), *drawn, *producer_walks(50, DEPTH, 7)):
-        require_possible(history)
+    covers, drawn = Source(histories.COVERED).cover(), Source(settings(), 7).walks(300, DEPTH)
+    produced = histories.producer_walks(50, DEPTH, 7)
+    for played in (*(story.history for story in STORIES), *of_archive(), *covers, *drawn, *produced):
+        histories.require_possible(played)

@@ -87,10 +87,6 @@ def waits_in_vain(stage: Stage) -> None:
     stage.wait(leader=2, seconds=0.3)
 
 
-def elects(stage: Stage) -> None:
-    stage.elect()
-
-
 def test_a_record_that_was_acknowledged_and_cannot_be_read_is_lost() -> None:
     report, lines = played(loses)
     assert (report.verdict, report.lost, report.readable) == ("lost", ["LOST"], ["first", "failed"])
@@ -115,16 +111,9 @@ def test_a_story_without_a_loss_keeps_and_what_does_not_come_about_is_undetermin
 def test_nothing_is_left_of_a_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("fencepost.kafka.clusters.reproduce.MEMORY_FOLDER", tmp_path)
     before, seen = children(), []
-
-    def looks(stage: Stage) -> None:
-        seen.extend(tmp_path.iterdir())
-        loses(stage)
-
-    for story in (looks, waits_in_vain):
+    for story in (lambda stage: seen.extend(tmp_path.iterdir()) or loses(stage), waits_in_vain):
         played(story)
-    assert len(seen) == 1
-    assert children() == before
-    assert list(tmp_path.iterdir()) == []
+    assert (len(seen), children(), list(tmp_path.iterdir())) == (1, before, [])
 
 
 @pytest.mark.parametrize(
@@ -139,7 +128,7 @@ def test_nothing_is_left_of_a_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path:
 def test_a_program_that_fails_is_one_message_and_no_process(behaviour: str, said: str) -> None:
     before = children()
     with pytest.raises((ClusterError, UsageError)) as caught:
-        played(elects, behaviour)
+        played(lambda stage: stage.elect(), behaviour)
     assert said in str(caught.value)
     assert children() == before
 
@@ -176,15 +165,13 @@ def test_logs_settings_and_disks_are_kept_where_it_was_asked(tmp_path: Path) -> 
         (disk / "t-0/0.log").unlink()
 
     reproduce(scenario(writes, delays=False), Asked(port=first_of_free_ports(), keep=tmp_path), fake(), lambda _: None)
-    before, kept = (
-        {str(path.relative_to(tmp_path / disk)) for path in (tmp_path / disk).rglob("*")}
-        for disk in ("before-start-data-1", "data-1")
-    )
-    assert kept == {"meta.properties", "t-0", "t-0/leader-epoch-checkpoint"}
-    assert before == {*kept, "t-0/0.log"}
-    assert {"100.log", "1.log", "2.log", "100.properties", "1.properties", "2.properties"} <= {
-        path.name for path in tmp_path.iterdir()
-    }
+
+    def kept(folder: str) -> set[str]:
+        return {str(path.relative_to(tmp_path / folder)) for path in (tmp_path / folder).rglob("*")}
+
+    assert kept("data-1") == {"meta.properties", "t-0", "t-0/leader-epoch-checkpoint"}
+    assert kept("before-start-data-1") == kept("data-1") | {"t-0/0.log"}
+    assert {f"{node}.{kind}" for node in (100, 1, 2) for kind in ("log", "properties")} <= kept(".")
 
 
 @pytest.fixture
@@ -234,28 +221,23 @@ def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(command: Callable[.
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("release", "words", "said"),
     [
-        (["hyp-17", "--repaired"], "hyp-17 needs no fix on Kafka 4.3.1, which already contains it"),
-        (["hyp-17-two-disks", "--repair", "hyp-17"],
+        ("4.3.1", ["hyp-17", "--repaired"], "hyp-17 needs no fix on Kafka 4.3.1, which already contains it"),
+        ("4.3.1", ["hyp-17-two-disks", "--repair", "hyp-17"],
             "there is no fix 'hyp-17' for hyp-17-two-disks on Kafka 4.3.1. The fixes are: hyp-16."),
-        (["hyp-17-two-disks", "--repair", "hyp-16", "--repaired"],
+        ("4.3.1", ["hyp-17-two-disks", "--repair", "hyp-16", "--repaired"],
             "`--repaired` selects all fixes, and `--repair` some of them"),
+        ("4.0.2", ["hyp-10"],
+            "hyp-10 cannot run on Kafka 4.0.2: it needs a rule or a default setting of Kafka 4.1."),
     ],
 )  # fmt: skip
-def test_a_repair_that_a_release_has_or_nobody_knows_is_refused(
-    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+def test_a_repair_that_a_release_has_or_nobody_knows_and_a_rule_that_it_lacks_are_refused(
+    release: str, words: list[str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    new = Kit("4.3.1", Path(), Path(), Path(), Path())
-    monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: new)
-    assert said in refused("reproduce", *words, "--kafka", "4.3.1")
-
-
-def test_eligible_leader_replicas_are_asked_of_releases_that_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    old = Kit("4.0.2", Path(), Path(), Path(), Path())
-    monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: old)
-    message = refused("reproduce", "hyp-10", "--kafka", "4.0.2")
-    assert "hyp-10 cannot run on Kafka 4.0.2: it needs a rule or a default setting of Kafka 4.1." in message
+    used = Kit(release, Path(), Path(), Path(), Path())
+    monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: used)
+    assert said in refused("reproduce", *words, "--kafka", release)
 
 
 def test_the_status_is_by_what_was_expected(command: Callable[..., Result]) -> None:
@@ -280,9 +262,8 @@ def test_without_a_name_the_findings_are_listed() -> None:
 
 
 def test_every_repair_has_its_diff() -> None:
-    assert {cause.repair for item in SCENARIOS for cause in item.causes} == {
-        path.stem for path in REPAIRS.glob("*.diff")
-    }
+    repairs = {cause.repair for item in SCENARIOS for cause in item.causes}
+    assert repairs == {path.stem for path in REPAIRS.glob("*.diff")}
 
 
 def test_the_end_of_a_log_follows_its_last_complete_batch() -> None:
@@ -293,23 +274,15 @@ def test_the_end_of_a_log_follows_its_last_complete_batch() -> None:
     assert [log_end(whole[:size]) for size in (0, 61, 100, 122)] == [0, 3, 3, 4]
 
 
-def story(name: str) -> Scenario:
-    return next(item for item in SCENARIOS if item.name == name)
-
-
-def test_history_b_is_expected_to_keep_its_records_before_4_3() -> None:
-    late = story("hyp-10-b")
+def test_what_is_expected_of_a_story_depends_on_the_release_its_control_and_every_repair() -> None:
+    by_name = {item.name: item for item in SCENARIOS}
+    late, both = by_name["hyp-10-b"], by_name["hyp-17-two-disks"]
     verdicts = [late.expected((4, 1)), late.expected((4, 4)), late.expected((4, 4), control=True)]
     assert verdicts == ["kept", "lost", "kept"]
-
-
-def test_a_story_of_two_causes_does_harm_until_both_are_repaired() -> None:
-    both = story("hyp-17-two-disks")
     assert [both.expected((4, 1), repairs=some) for some in ((), ("hyp-17",), ("hyp-16",))] == ["lost"] * 3
     assert both.expected((4, 1), repairs=("hyp-17", "hyp-16")) == "kept"
-    assert both.repairs((4, 4)) == ("hyp-16",)
-    assert both.expected((4, 4)) == "lost"
-    assert story("hyp-17").expected((4, 3)) == "kept"
+    assert (both.repairs((4, 4)), both.expected((4, 4))) == (("hyp-16",), "lost")
+    assert by_name["hyp-17"].expected((4, 3)) == "kept"
 
 
 def test_a_partition_without_a_leader_or_its_replicas_is_harm_where_nothing_is_lost() -> None:

@@ -1,6 +1,5 @@
 """`fencepost conform` where it cannot run: one message, exit status 2, and no process left."""
 
-import stat
 import sys
 import zipfile
 from pathlib import Path
@@ -18,7 +17,7 @@ from fencepost.kafka.replication.mapping import ACTIONS, FIELDS, NOT_COMPARED, N
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 
-from tests.helpers.commands import refused
+from tests.helpers.commands import program, refused
 from tests.kafka.kafkas import KAFKA, on_kafka
 from tests.unit.kafka.test_clusters import children
 
@@ -73,9 +72,7 @@ def test_a_run_that_was_stopped_for_a_while_goes_on() -> None:
 
 
 def test_what_maven_says_is_told_without_its_advertisement(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    maven = tmp_path / "mvn"
-    maven.write_text("#!/bin/sh\nprintf '\\033[0m[ERROR] no network\\n[ERROR] \\n[ERROR] use -X\\n'; exit 1\n")
-    maven.chmod(maven.stat().st_mode | stat.S_IXUSR)
+    program(tmp_path / "mvn", "printf '\\033[0m[ERROR] no network\\n[ERROR] \\n[ERROR] use -X\\n'; exit 1")
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     with pytest.raises(UsageError) as caught:
         fetch_jars("", tmp_path / "jars", "the jars")
@@ -84,16 +81,12 @@ def test_what_maven_says_is_told_without_its_advertisement(monkeypatch: pytest.M
     assert "`jars=`" in str(caught.value)
 
 
-def test_without_java_or_with_an_old_one_the_message_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_java_or_with_an_old_one_the_new_one_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     message = refused("conform", "replication", "--kafka", KAFKA)
     assert f"`java` was not found: it is not in JAVA_HOME={tmp_path}" in message
     assert "openjdk-17-jdk-headless" in message
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/java").write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
-    (tmp_path / "bin/java").chmod(0o755)
+    program(tmp_path / "bin" / "java", "echo 'openjdk version \"11.0.2\"' >&2")
     assert "need Java 17 or newer" in refused("conform", "replication", "--kafka", KAFKA)
 
 
@@ -103,12 +96,10 @@ def test_a_release_is_compared_with_the_rules_of_its_line() -> None:
 
 
 def test_a_stack_trace_is_one_line_with_the_innermost_method_of_kafka() -> None:
-    frames = (
-        "\n\tat java.base/java.util.Optional.get(Optional.java:1)\n\tat kafka.cluster.Partition.lead(Partition.scala:7)"
-    )
-    assert thrown(f"java.util.NoSuchElementException: None{frames}\n\tat fencepost.Loop.run(Loop.java:1)") == (
-        "throws java.util.NoSuchElementException: None at Partition.lead (Partition.scala:7)"
-    )
+    frames = ("java.base/java.util.Optional.get(Optional.java:1)", "kafka.cluster.Partition.lead(Partition.scala:7)")
+    error = "\n\tat ".join(("java.util.NoSuchElementException: None", *frames, "fencepost.Loop.run(Loop.java:1)"))
+    said = "throws java.util.NoSuchElementException: None at Partition.lead (Partition.scala:7)"
+    assert thrown(error) == said
 
 
 @on_kafka
@@ -144,17 +135,15 @@ def test_a_folder_without_kafkas_classes_does_not_compile(tmp_path: Path, monkey
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     with zipfile.ZipFile(tmp_path / "kafka-clients-4.1.2.jar", "w") as jar:
         jar.writestr("kafka/kafka-version.properties", "version=4.1.2\n")
-    assert "a class has changed, or a jar is missing or damaged" in refused(
-        "conform", "replication", "--jars", str(tmp_path)
-    )
+    said = refused("conform", "replication", "--jars", str(tmp_path))
+    assert "a class has changed, or a jar is missing or damaged" in said
 
 
 @pytest.mark.long
 @on_kafka
 def test_rules_that_kafka_has_cannot_be_switched() -> None:
-    assert "fetch_broker_epoch_check" in refused(
-        "conform", "replication", "--kafka", KAFKA, "--without", "fetch_broker_epoch_check"
-    )
+    rule = "fetch_broker_epoch_check"
+    assert rule in refused("conform", "replication", "--kafka", KAFKA, "--without", rule)
 
 
 def test_every_action_and_every_field_is_mapped_or_named_as_not() -> None:
@@ -168,18 +157,14 @@ def test_every_action_and_every_field_is_mapped_or_named_as_not() -> None:
 def test_every_release_is_driven_as_its_version_is_built() -> None:
     for version in set(kafka.RELEASES.values()):
         assert REPLICATION.why_not(version, MACHINE.set_constants(dict(MACHINE.version(version).values))) is None
-
-
-def test_a_release_without_eligible_leader_replicas_is_not_driven_with_them() -> None:
-    constants = MACHINE.set_constants({**dict(MACHINE.version("kafka-3.9").values), "elr": 1})
-    assert REPLICATION.why_not("kafka-3.9", constants) == "elr=0 differs from Kafka or the driver"
+    elr = MACHINE.set_constants({**dict(MACHINE.version("kafka-3.9").values), "elr": 1})
+    assert REPLICATION.why_not("kafka-3.9", elr) == "elr=0 differs from Kafka or the driver"
 
 
 @pytest.mark.long
 def test_a_cover_takes_every_transition_and_each_walk_begins_at_the_start() -> None:
-    plain = Interpreter(
-        MACHINE, MACHINE.set_constants({**KAFKA_41, "brokers": 2, "crashes": 0, "shrinks": 0, "max_leader_epoch": 1})
-    )
+    sizes = {"brokers": 2, "crashes": 0, "shrinks": 0, "max_leader_epoch": 1}
+    plain = Interpreter(MACHINE, MACHINE.set_constants({**KAFKA_41, **sizes}))
     graph = state_graph(plain, 5_000)
     assert graph is not None
     taken = set()
@@ -190,8 +175,4 @@ def test_a_cover_takes_every_transition_and_each_walk_begins_at_the_start() -> N
             taken.add((at, item.step))
             at = item.after
     assert len(taken) == graph.number_of_edges()
-
-
-def test_a_state_graph_that_is_too_large_is_none() -> None:
-    plain = Interpreter(MACHINE, MACHINE.set_constants({**KAFKA_41, "brokers": 2}))
-    assert state_graph(plain, 100) is None
+    assert state_graph(plain, 100) is None, "it is too large"

@@ -28,8 +28,7 @@ def elect(told: Story, candidate: int, electors: int = ALONE_NO_MORE) -> Story:
 
 def commit(told: Story, leader: int) -> Story:
     """Let controller 2 fetch the leader's records and confirm them."""
-    told.do("voter-fetches", follower=2, leader=leader, arrives=1)
-    return told.do("voter-fetches", follower=2, leader=leader, arrives=1)
+    return told.play(f"voter-fetches 2 {leader} 1; voter-fetches 2 {leader} 1")
 
 
 def apply(told: Story, broker: int, controller: int) -> Story:
@@ -37,14 +36,13 @@ def apply(told: Story, broker: int, controller: int) -> Story:
     return told.do("broker-applies-metadata", broker=broker, controller=controller, end=end)
 
 
-def asked(controller: int, **constants: int) -> Story:
+def asked(**constants: int) -> Story:
     """Return a history in which the leader requests its follower, which starts outside the ISR, for the ISR."""
-    told = story(initial_isr=1, **constants).do("follower-fetches", follower=1, leader=0)
-    return told.do("leader-sends-request", leader=0, controller=controller)
+    return story(initial_isr=1, **constants).play("follower-fetches 1 0; leader-sends-request 0 0")
 
 
 def test_an_answer_waits_until_the_change_is_committed() -> None:
-    told = asked(0).do("controller-applies-alter-partition", leader=0)
+    told = asked().do("controller-applies-alter-partition", leader=0)
     assert told.state.broker[0].request.status == Status.HANDLED
     assert not told.can("controller-answers", leader=0)
     commit(told, leader=0).do("controller-answers", leader=0).do("leader-handles-answer", leader=0)
@@ -52,7 +50,7 @@ def test_an_answer_waits_until_the_change_is_committed() -> None:
 
 
 def test_a_refusal_waits_for_what_it_was_made_from() -> None:
-    told = asked(0).do("controller-fences-broker", controller=0, broker=1)
+    told = asked().do("controller-fences-broker", controller=0, broker=1)
     told.do("controller-finds-replica-ineligible", leader=0)
     assert told.state.broker[0].request.status == Status.HANDLED
     commit(told, leader=0).do("controller-answers", leader=0).do("leader-handles-answer", leader=0)
@@ -60,7 +58,7 @@ def test_a_refusal_waits_for_what_it_was_made_from() -> None:
 
 
 def test_a_leader_whose_controller_is_deposed_asks_the_next_one() -> None:
-    told = asked(0).do("controller-applies-alter-partition", leader=0)
+    told = asked().do("controller-applies-alter-partition", leader=0)
     elect(told, 1).do("controller-learns-of-leader", controller=0, leader=1)
     assert told.state.broker[0].request.status == Status.UNSENT
     told.do("leader-sends-request", leader=0, controller=1).do("controller-applies-alter-partition", leader=0)
@@ -70,9 +68,7 @@ def test_a_leader_whose_controller_is_deposed_asks_the_next_one() -> None:
 
 
 def test_a_change_that_the_next_controller_inherits_is_refused_when_asked_again_and_comes_by_metadata() -> None:
-    told = (
-        asked(0).do("controller-applies-alter-partition", leader=0).do("voter-fetches", follower=1, leader=0, arrives=1)
-    )
+    told = asked().play("controller-applies-alter-partition 0; voter-fetches 1 0 1")
     elect(told, 1, BY_FIRST_TWO).do("leader-sends-request", leader=0, controller=1)
     told.do("controller-refuses-alter-partition", leader=0)
     assert told.state.broker[0].request.reply == Reply.REFUSED
@@ -82,25 +78,19 @@ def test_a_change_that_the_next_controller_inherits_is_refused_when_asked_again_
     assert not broken(told)
 
 
-def test_a_deposed_controller_reverts_what_was_not_committed() -> None:
+def test_a_deposed_controller_reverts_what_was_not_committed_and_its_log_is_cut() -> None:
     told = elect(story(), 1).do("controller-fences-broker", controller=0, broker=0)
     assert told.state.node[0].memory.leader == 1
     told.do("controller-learns-of-leader", controller=0, leader=1)
     assert told.state.node[0].memory.leader == 0
-
-
-def test_what_a_deposed_controller_wrote_is_cut_from_its_log() -> None:
-    told = elect(story(), 1).do("controller-fences-broker", controller=0, broker=0)
-    told.do("controller-learns-of-leader", controller=0, leader=1)
-    told.do("voter-fetches", follower=0, leader=1, arrives=1).do("voter-fetches", follower=0, leader=1, arrives=1)
+    told.play("voter-fetches 0 1 1; voter-fetches 0 1 1")
     assert [item.epoch for item in told.state.node[0].log][:3] == [1, 2, 0]
     assert not broken(told)
 
 
 def test_a_controller_that_answers_before_the_commit_loses_an_acknowledged_record() -> None:
     told = elect(story(answers_after_commit=0), 1).do("leader-appends", leader=0)
-    told.do("leader-shrinks-isr", leader=0, follower=1).do("leader-sends-request", leader=0, controller=0)
-    told.do("controller-applies-alter-partition", leader=0)
+    told.play("leader-shrinks-isr 0 1; leader-sends-request 0 0; controller-applies-alter-partition 0")
     assert broken(told) == {"success-is-committed"}
     told.do("leader-handles-answer", leader=0).do("controller-fences-broker", controller=1, broker=0)
     apply(commit(told, leader=1), 1, 1)
@@ -108,7 +98,7 @@ def test_a_controller_that_answers_before_the_commit_loses_an_acknowledged_recor
 
 
 def test_a_leader_that_takes_its_proposal_back_when_the_controller_fails_loses_a_member_of_the_isr() -> None:
-    told = asked(0, asks_again_after_failover=0).do("controller-applies-alter-partition", leader=0)
+    told = asked(asks_again_after_failover=0).do("controller-applies-alter-partition", leader=0)
     told.do("voter-fetches", follower=1, leader=0, arrives=1)
     elect(told, 1, BY_FIRST_TWO).do("leader-appends", leader=0)
     assert broken(told) == {"pending-changes-are-counted", "isr-has-what-is-acknowledged"}
@@ -130,9 +120,7 @@ def test_a_leader_ahead_of_its_controller_gets_stuck_unless_that_one_says_that_i
 
 
 @pytest.mark.parametrize("never", [1, 0])
-def test_an_ineligible_replica_is_a_safe_answer_only_if_requests_never_go_back_to_an_older_controller(
-    never: int,
-) -> None:
+def test_an_ineligible_replica_is_a_safe_answer_if_requests_never_go_back_to_an_older_controller(never: int) -> None:
     told = story(channel_never_goes_back=never, initial_isr=1, decisions=3, resends=2)
     told.do("controller-fences-broker", controller=0, broker=1)
     commit(told, leader=0)
@@ -144,8 +132,7 @@ def test_an_ineligible_replica_is_a_safe_answer_only_if_requests_never_go_back_t
     told.do("leader-asks-again", leader=0)
     assert bool(told.can("leader-sends-request", leader=0, controller=0)) != bool(never)
     if not never:
-        told.do("leader-sends-request", leader=0, controller=0).do("controller-finds-replica-ineligible", leader=0)
-        told.do("leader-handles-answer", leader=0)
+        told.play("leader-sends-request 0 0; controller-finds-replica-ineligible 0; leader-handles-answer 0")
         assert broken(commit(told, leader=1)) == {"pending-changes-are-counted"}
 
 
@@ -159,7 +146,7 @@ def test_a_broker_that_applies_what_it_fetched_has_to_go_back() -> None:
 
 
 def test_a_late_request_is_still_acted_on_and_its_copy_refused() -> None:
-    told = asked(0, resends=1).do("leader-asks-again", leader=0).do("controller-handles-late-request")
+    told = asked(resends=1).do("leader-asks-again", leader=0).do("controller-handles-late-request")
     told.do("leader-sends-request", leader=0, controller=0).do("controller-refuses-alter-partition", leader=0)
     assert told.state.broker[0].request.status == Status.HANDLED
     apply(commit(told, leader=0), 0, 0)
@@ -171,9 +158,5 @@ def test_a_restarted_leader_may_lose_what_nobody_confirmed_and_not_more() -> Non
     told = story(crashes=1, flush_lags=1).do("controller-fences-broker", controller=0, broker=1)
     commit(told, leader=0).do("controller-unfences-broker", controller=0, broker=1)
     assert {item.step.args for item in told.can("controller-restarts", controller=0)} == {(0, 2), (0, 3)}
-    told.do("controller-restarts", controller=0, end=2)
-    assert (told.state.node[0].leads, told.state.node[0].end, told.state.node[0].memory.partition_epoch) == (
-        False,
-        2,
-        0,
-    )
+    node = told.do("controller-restarts", controller=0, end=2).state.node[0]
+    assert (node.leads, node.end, node.memory.partition_epoch) == (False, 2, 0)

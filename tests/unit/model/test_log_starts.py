@@ -62,17 +62,13 @@ def test_epochs_above_a_log_start_end_where_kafka_says() -> None:
     assert compared == 4 * 4 * 3
 
 
-def test_a_log_that_was_cut_below_its_start_starts_at_the_cut() -> None:
-    r = replica((0, 0, 1), 2)
-    log.truncate(r, 1)
-    assert (r.start, r.end, r.high_watermark) == (1, 1, 1)
-
-
-def test_a_log_that_was_made_anew_names_no_epoch_and_one_whose_records_were_deleted_names_the_last() -> None:
-    r = replica((0, 1), 2)
-    assert log.latest_epoch(r) == 1
-    log.restart_at(r, 2)
-    assert (log.latest_epoch(r), r.start, r.end, log.first_in_files(r)) == (-1, 2, 2, 2)
+def test_a_log_that_was_cut_or_made_anew_starts_there_and_only_one_whose_records_were_deleted_names_an_epoch() -> None:
+    cut, deleted = replica((0, 0, 1), 2), replica((0, 1), 2)
+    log.truncate(cut, 1)
+    assert (cut.start, cut.end, cut.high_watermark) == (1, 1, 1)
+    assert log.latest_epoch(deleted) == 1
+    log.restart_at(deleted, 2)
+    assert (log.latest_epoch(deleted), deleted.start, deleted.end, log.first_in_files(deleted)) == (-1, 2, 2, 2)
 
 
 @pytest.mark.parametrize(("checkpoint", "start", "end"), [(0, 0, 2), (1, 1, 2), (3, 3, 3)])
@@ -85,14 +81,9 @@ def test_a_log_starts_by_its_checkpoint_or_where_its_files_do(checkpoint: int, s
 MODELS = {module.MACHINE.name: module.MACHINE for module in (truncate_to_hwm, kip101, kip279, kip320_first_try, kip320)}
 
 
-def sizes(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> dict[str, int]:
+def sizes(*values: int) -> dict[str, int]:
     """Return the constants in the order in which TLC's table writes them."""
-    return {
-        "replicas": replicas,
-        "log_size": log_size,
-        "max_records": max_records,
-        "max_leader_epoch": max_leader_epoch,
-    }
+    return dict(zip(("replicas", "log_size", "max_records", "max_leader_epoch"), values, strict=True))
 
 
 @pytest.mark.parametrize("machine", MODELS.values(), ids=MODELS)
@@ -199,29 +190,21 @@ def test_store_latest_is_what_its_documentation_says(before: Any, given: Any) ->
     store.store_latest(latest, cluster, token)
     after = UNKNOWN if store.is_unknown(latest.cluster) else (latest.cluster, latest.token)
     assert after == second.context
-
-
-def test_later_is_the_context_with_the_greater_offset() -> None:
-    assert [store.later(one, other) for one, other in ((1, 2), (2, 1), (2, 2))] == [2, 2, 2]
+    if UNKNOWN not in (before, given):
+        assert store.later(before[1], given[1]) == max(before[1], given[1])
 
 
 @pytest.mark.parametrize(
-    ("token", "stored_token", "rejects_late", "refuses_untokened", "accepted"),
+    ("tokens", "rejects_late", "refuses_untokened", "accepted"),
     [
-        (1, 2, 0, 0, True),
-        (1, 2, 1, 0, False),
-        (2, 2, 1, 0, True),
-        (3, 2, 1, 1, True),
-        (-1, 2, 1, 0, True),
-        (-1, 2, 0, 1, False),
-        (-1, -1, 0, 1, False),
-        (0, -1, 1, 1, True),
+        ((1, 2), 0, 0, True), ((1, 2), 1, 0, False), ((2, 2), 1, 0, True), ((3, 2), 1, 1, True),
+        ((-1, 2), 1, 0, True), ((-1, 2), 0, 1, False), ((-1, -1), 0, 1, False), ((0, -1), 1, 1, True),
     ],
-)
-def test_a_client_accepts_by_token(
-    token: int, stored_token: int, rejects_late: int, refuses_untokened: int, accepted: bool
+)  # fmt: skip
+def test_a_client_accepts_by_its_token_and_the_stored_one(
+    tokens: tuple[int, int], rejects_late: int, refuses_untokened: int, accepted: bool
 ) -> None:
-    assert store.is_accepted(token, stored_token, rejects_late, refuses_untokened) is accepted
+    assert store.is_accepted(*tokens, rejects_late, refuses_untokened) is accepted
 
 
 def test_the_operations_are_the_ten_of_the_draft() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import Result
 from fencepost.model.language import NONE, bound, capacity, shape
 from fencepost.model.language.errors import DomainError, ModelError
 from fencepost.model.language.records import Schema
@@ -124,13 +125,17 @@ USUAL = {"HERE": "BIG = 3", "TOP": "3", "DOMAIN": "Range(0, 3)", "PARAM": "Range
 ENGINES = ("plain", "native")
 
 
-def refusal(tmp_path: Path, engine: str, **parts: str) -> str:
+def ran(tmp_path: Path, engine: str, *more: str, **parts: str) -> Result:
     text = MODEL
     for name, value in (USUAL | parts).items():
         text = text.replace(name, value)
     (tmp_path / "model.py").write_text(text)
-    command = ["prove" if engine == "prove" else "check", str(tmp_path / "model.py")]
-    result = fencepost(*command, *(["--engine", engine] if engine in ENGINES else []))
+    command = ["prove"] if engine == "prove" else ["check", "--engine", engine]
+    return fencepost(*command, str(tmp_path / "model.py"), *more)
+
+
+def refusal(tmp_path: Path, engine: str, **parts: str) -> str:
+    result = ran(tmp_path, engine, **parts)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("fencepost:") == 1
     return result.stderr
@@ -138,9 +143,7 @@ def refusal(tmp_path: Path, engine: str, **parts: str) -> str:
 
 @pytest.mark.parametrize("engine", [*ENGINES, "prove"])
 @pytest.mark.parametrize("value", ["2**62", "-2**62", "2**63", "2**64 + 1", "-2**63 - 1", "2**70", "10**5000"])
-def test_a_number_of_the_module_that_does_not_fit_is_refused_with_its_place(
-    value: str, engine: str, tmp_path: Path
-) -> None:
+def test_a_number_of_the_module_too_large_is_refused_with_its_place(value: str, engine: str, tmp_path: Path) -> None:
     if engine == "prove":
         pytest.importorskip("z3")
     said = refusal(tmp_path, engine, HERE=f"BIG = {value}")
@@ -173,21 +176,13 @@ def test_a_member_of_an_enum_that_does_not_fit_is_refused_with_its_place(engine:
             "parameter 'p' of action go: its domain has a bound from 4611686018427387904"),
     ],
 )  # fmt: skip
-def test_a_constant_or_domain_that_does_not_fit_is_refused(
-    parts: dict[str, str], says: str, engine: str, tmp_path: Path
-) -> None:
+def test_constants_and_domains_must_fit_numbers(parts: dict[str, str], says: str, engine: str, tmp_path: Path) -> None:
     assert says in refusal(tmp_path, engine, **parts)
 
 
 def test_the_largest_numbers_are_taken(tmp_path: Path) -> None:
-    text = MODEL
     most = {"HERE": "BIG = 2**62 - 1", "DOMAIN": "Range(-(2**62) + 1, 2**62 - 1)", "TOP": "2**62 - 1"}
-    for name, value in (USUAL | most).items():
-        text = text.replace(name, value)
-    (tmp_path / "model.py").write_text(text)
-    assert (
-        fencepost("check", str(tmp_path / "model.py"), "--engine", "plain", "--set", f"top={2**62 - 1}").exit_code == 0
-    )
+    assert ran(tmp_path, "plain", "--set", f"top={2**62 - 1}", **most).exit_code == 0
 
 
 @pytest.mark.parametrize("make", [bound, shape, capacity])

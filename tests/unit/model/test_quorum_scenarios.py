@@ -43,9 +43,8 @@ def connected(**constants: int) -> Story:
 @pytest.mark.parametrize("voters", [2, 3, 4, 5])
 def test_the_high_watermark_is_the_median_of_the_voters_log_ends_rounded_down(voters: int) -> None:
     """Kafka sorts the log ends in descending order and takes the one at index V / 2."""
-    plain = Interpreter(
-        MACHINE, MACHINE.set_constants({"nodes": 5, "voters": voters, "max_epoch": 1, "max_records": 2})
-    )
+    sizes = {"nodes": 5, "voters": voters, "max_epoch": 1, "max_records": 2}
+    plain = Interpreter(MACHINE, MACHINE.set_constants(sizes))
     for ends in product((NONE, 0, 1, 2), repeat=voters - 1):
         state = plain.schema.restore(plain.initial_states()[0])
         state.node[0].end = 2
@@ -55,17 +54,13 @@ def test_the_high_watermark_is_the_median_of_the_voters_log_ends_rounded_down(vo
         assert leader.majority_end(state, plain.constants, 0) == sorted_ends[voters // 2]
 
 
-PARKING = [
-    ("knows nothing", 1, NONE, False),
-    ("is behind", 1, 0, False),
-    ("is current", 1, 1, True),
-    ("is ahead", 0, 1, True),
-    ("is ahead of a leader that knows nothing", NONE, 1, True),
-    ("and the leader know nothing", NONE, NONE, True),
-]
+PARKING = {
+    "knows nothing": (1, NONE, False), "is behind": (1, 0, False), "is current": (1, 1, True), "is ahead": (0, 1, True),
+    "is ahead of a leader that knows nothing": (NONE, 1, True), "and the leader know nothing": (NONE, NONE, True),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("known", "remote", "parks"), [row[1:] for row in PARKING], ids=[row[0] for row in PARKING])
+@pytest.mark.parametrize(("known", "remote", "parks"), PARKING.values(), ids=PARKING)
 def test_a_replica_is_parked_unless_its_leader_knows_more(known: int, remote: int, *, parks: bool) -> None:
     story = Story(**PAIR).do("node-learns-leader", 2, 0)
     state, constants = story.state, story.plain.constants
@@ -75,18 +70,12 @@ def test_a_replica_is_parked_unless_its_leader_knows_more(known: int, remote: in
     assert leader.may_park(state, constants, 0, 2) == parks
 
 
-def test_a_missing_field_reads_as_more_than_any_offset() -> None:
-    story = Story(**PAIR, **OLD).do("node-learns-leader", 2, 0)
-    state = story.state
-    missing = reported_high_watermark(state, story.plain.constants, 2)
-    assert missing == absent(state) > len(state.node[0].log)
-
-
 @pytest.mark.parametrize(("version_18", "carried"), [(7, True), (6, False), (3, False), (1, False), (0, False)])
 def test_the_field_needs_both_ends_to_know_version_18(version_18: int, *, carried: bool) -> None:
     story = Story(**PAIR, version_18=version_18).do("node-learns-leader", 2, 0)
     state = story.state
     assert (reported_high_watermark(state, story.plain.constants, 2) != absent(state)) == carried
+    assert absent(state) > len(state.node[0].log), "a missing field reads as more than any offset"
 
 
 def test_the_field_is_not_sent_before_the_metadata_version_is_known_to_be_final() -> None:
@@ -115,19 +104,13 @@ def test_a_new_high_watermark_completes_what_is_parked_which_waits_without_compl
 
 def test_a_timeout_brings_the_high_watermark_of_the_arrival_so_an_old_replica_waits_twice() -> None:
     """HYP-4, without a clock: the first timeout reports the state when the fetch arrived, only the second the news."""
-    story = committed_while_parked(**OLD)
-    story.do("parked-fetch-times-out", 2).do("follower-appends", 2)
+    answered = "parked-fetch-times-out 2; follower-appends 2"
+    story = committed_while_parked(**OLD).play(answered)
     assert story.state.node[2].high_watermark == 1
-    story.do("leader-handles-fetch", 0, 2)
-    assert story.phase(2) is Phase.PARKED
-    story.do("parked-fetch-times-out", 2).do("follower-appends", 2)
-    assert story.state.node[2].high_watermark == 2
-
-
-def test_answered_anew_an_old_replica_waits_once() -> None:
-    story = committed_while_parked(**OLD, timeout_answers_anew=1)
-    story.do("parked-fetch-times-out", 2).do("follower-appends", 2)
-    assert story.state.node[2].high_watermark == 2
+    assert story.play("leader-handles-fetch 0 2").phase(2) is Phase.PARKED
+    assert story.play(answered).state.node[2].high_watermark == 2
+    anew = committed_while_parked(**OLD, timeout_answers_anew=1).play(answered)
+    assert anew.state.node[2].high_watermark == 2, "answered anew, it waits once"
 
 
 def test_a_leader_that_remembers_parks_a_replica_whose_answer_was_lost_and_one_that_reports_is_answered_again() -> None:
@@ -143,9 +126,8 @@ def test_a_leader_does_not_commit_what_it_has_not_added_to() -> None:
     """KAFKA-12619: a majority that holds everything up to the start of the epoch, and not its first record, commits
     nothing."""
     for beyond, expected in ((1, NONE), (0, 1)):
-        plain = Interpreter(
-            MACHINE, MACHINE.set_constants({"nodes": 3, "voters": 3, "commits_beyond_epoch_start": beyond})
-        )
+        sizes = {"nodes": 3, "voters": 3, "commits_beyond_epoch_start": beyond}
+        plain = Interpreter(MACHINE, MACHINE.set_constants(sizes))
         state = plain.schema.restore(plain.initial_states()[0])
         node = state.node[0]
         node.epoch, node.epoch_start, node.end = 2, 1, 2
