@@ -3,7 +3,7 @@
 The library's messages name parameters and calls as in Python, such as `max_states=`, `resume=True`, `min_isr=2` or
 `fencepost.replay("x.trace", rewrite=True)`. The command line prints `--max-states`, `--resume`, `--set min_isr=2` and
 `fencepost replay x.trace --rewrite`. Only Python code in backticks is rewritten. A name without a value is rewritten if
-some command has that option, and a name with a value if the value is a literal or a word in capitals.
+some command has that option, and a name with a value is rewritten if the value is a literal or a word in capitals.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class GuardTables(NamedTuple):
 
 
 def guard_tables(module: str) -> GuardTables:
-    """Return the tables beside a module, given the module's file."""
+    """Return the tables for a module from the `.toml` file beside it."""
     data = tomllib.loads(Path(module).with_suffix(".toml").read_text("utf-8"))
     checks = {place: Check(where, tuple(errors)) for place, (where, *errors) in _by_place(data["kafka"]).items()}
     physical, bounds = (

@@ -1,6 +1,6 @@
 """Ablation: a matrix of the violations that occur if a guard of a protocol is removed or a switch is flipped.
 
-To find guards and settings that only liveness needs, a search runs with the guard removed or the setting changed.
+If no safety property needs a guard or setting, a second search shows whether a leads-to property does.
 """
 
 from __future__ import annotations
@@ -356,7 +356,7 @@ def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
 
 
 def eventual_of(data: Json) -> Json:
-    """Return the leads-to properties that were checked on the unmodified machine, by verdict."""
+    """Return the checked leads-to properties, and those that hold or are violated in the unmodified machine."""
     found: Json = data.get("liveness", {"asked": [], "holding": [], "violated": []})
     return found
 

@@ -119,7 +119,7 @@ def _changed_in(base: Machine) -> str:
 
 
 def summed(question: Question, options: Options) -> Summed | None:
-    """Return the actions that a variant replaces (all if it replaces `normalize`), for its digest, or else None."""
+    """Return the actions that a variant replaces (all if it replaces `normalize`), or None if no digest is needed."""
     base = base_of(question)
     if base is None or options.compact or options.symmetry:
         return None

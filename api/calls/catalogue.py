@@ -147,7 +147,7 @@ def _of_behaviours(prop: Property) -> str:
 
 
 AT_LEAST = 1000
-"""Number of stored states that the full profile expands again per run. Other profiles use a tenth of the time."""
+"""States per run that the full profile expands again; other profiles expand as many as fit into a tenth of the time."""
 
 
 @dataclass(frozen=True, repr=False)

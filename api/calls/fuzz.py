@@ -39,7 +39,7 @@ LONG_HISTORIES, LONG_SECONDS = 5_000, 300
 """Minimum number of histories, and minimum budget in seconds, of a long run."""
 PIECE = 5_000
 """Number of histories per Parquet file."""
-UNMEASURED = "; no table shows how many of Kafka's locks such a run would miss"
+UNMEASURED = "; no table shows how many missing locks such a run would overlook"
 NOUNS = (("history", "histories"), ("schedule of threads", "schedules of threads"))
 """Nouns for the items that are counted, without and with threads."""
 COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
@@ -297,7 +297,7 @@ class _Found:
         sees = (
             f"; {counted(seen.histories, *NOUNS[self.is_threads])} of {kind} {seen.profile} "
             f"{'finds' if seen.histories == 1 else 'find'} {seen.found} of {seen.planted} "
-            f"{'locks taken out of' if self.is_threads else 'mistakes planted in'} Kafka {seen.kafka}"
+            f"{'locks removed from' if self.is_threads else 'mistakes planted in'} Kafka {seen.kafka}"
             if seen
             else UNMEASURED
             if self.is_threads and verdict == "nothing" and not self.is_replay

@@ -1,4 +1,4 @@
-"""Advice on a topic's settings from measured figures. Settings without a search are called not measured, never safe."""
+"""Advice on a topic's settings from measured figures. Settings that were never searched are not called safe."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
 
 
 def _rank(point: Json) -> int:
-    """Return the fewest crashes that lose a record (one more than were tried if none do, or 0 if undecided)."""
+    """Return the fewest crashes that lose a record: one more than were tried if none was lost, or 0 if undecided."""
     if point["undetermined"]:
         return 0
     return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])
@@ -293,7 +293,7 @@ def about(data: Json, operation: str) -> Json:
 
 
 def assumptions(settings: Settings, data: Json) -> Iterator[str]:
-    """Yield what the answer assumes about the patch release, findings that no operation covers, and defaults."""
+    """Yield notes on the patch release, on findings that no operation above covers, and on assumed defaults."""
     patches = patches_read(settings.version)
     read = " and ".join(patches)
     patch = patch_with_own_rules(settings.release)
@@ -311,7 +311,7 @@ def assumptions(settings: Settings, data: Json) -> Iterator[str]:
     others = [item["id"] for item in data["findings"] if item["id"] not in named]
     if others:
         has = f"{settings.version.replace('kafka-', 'Kafka ')} also has {listed(others)}"
-        yield f"{has}: no operation above was seen to lose an acknowledged record because of a finding named here."
+        yield f"{has}: none of these findings was seen to make an operation above lose an acknowledged record."
     if "elr" in data["assumed"]:
         is_on = "on" if settings.elr else "off"
         differs = f"; an upgraded cluster may differ. {ELR_SHOWN}" if may_have_elr(settings.version) else ""

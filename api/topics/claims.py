@@ -63,7 +63,7 @@ class Tolerates:
 
     @classmethod
     def of(cls, point: Json) -> Tolerates | None:
-        """Return the claim about a setting, or None if there is no decision or no fault is needed for a violation."""
+        """Return the claim about a setting; None if it is undetermined, or the property is violated without faults."""
         if point["undetermined"]:
             return None
         if not point["front"]:
@@ -125,7 +125,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Allows:
-    """The claim that a variant violates properties on paths that its base excludes or that satisfy them there."""
+    """The claim that a variant violates properties on paths that its base excludes, or on which its base does not."""
 
     base: str
     properties: tuple[str, ...]
@@ -133,8 +133,8 @@ class Allows:
     @property
     def sentence(self) -> str:
         return (
-            f"{self.base} itself does not allow the shortest history of {', '.join(self.properties)} under the same "
-            "constants: only the changes of this variant allow it."
+            f"{self.base} itself does not allow the shortest history that violates {', '.join(self.properties)} under "
+            "the same constants: only the changes of this variant allow it."
         )
 
 
@@ -201,7 +201,7 @@ class NeverMatters:
 
 
 def stable_claims(growth: Growth) -> list[Stable]:
-    """Return the claims about stable verdicts, with one claim for all properties with the same cells."""
+    """Return the claims about stable verdicts: one claim for all properties that were searched in the same cells."""
     same = [item for item in growth.properties if item.changes is None]
     groups: dict[tuple[int, bool], list[str]] = {}
     cells = {}
@@ -263,11 +263,11 @@ def _broken(item: Json, kinds: list[str], *, weighted: bool) -> str:
     free = item.get("free")
     shown = words_of(item["faults"], [] if free == {} else kinds)
     shown += f", cost {item['cost']}" if weighted else ""
-    return f"{shown}{f', free of cost {words_of(free)}' if free else ''} ({counted(item['length'], 'state')})"
+    return f"{shown}{f', not counted: {words_of(free)}' if free else ''} ({counted(item['length'], 'state')})"
 
 
 def words_of(used: dict[str, int], kinds: list[str] | tuple[str, ...] = ()) -> str:
-    """Return faults in words, such as `crashes 2, fences 1`, or `no crash or fence` if `kinds` are counted."""
+    """Return faults in words, such as `crashes 2, fences 1`; without faults, name the `kinds`: `no crash or fence`."""
     return faults_in_words(used) if any(used.values()) or not kinds else f"no {either(kinds)}"
 
 

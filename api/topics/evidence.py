@@ -78,7 +78,7 @@ def answer_of(entry: Entry) -> str:
 
 
 SEEN = {"clusters": ("runs", "finding", HARMS), "releases": ("settled", "trace", ("confirmed",))}
-"""Observations on real Kafka, by kind: the rows of a figure, the key of the finding's name, and the verdicts."""
+"""For each kind of observation on real Kafka: the name of its rows, a finding's key, and the verdicts that count."""
 WORDS = {
     "kept": "kept according to Kafka's source code",
     "kept-in-the-model": "holds in the model; no run follows the source of a release",

@@ -44,7 +44,7 @@ def base_run(name: str, title: str) -> Run:
 
 
 _TEXTS: dict[tuple[int, ...], tuple[object, list[str]]] = {}
-"""Cached texts of machines. The machines are stored too, so that their ids are not reused."""
+"""Cached texts of machines. The machines are stored too, because Python might otherwise reuse their ids."""
 
 
 def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:

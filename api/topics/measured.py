@@ -56,12 +56,12 @@ def beyond(question: Question, mark: str) -> list[str]:
         inside = value in driven if _is_rule(constant) else driven[0] <= value <= driven[-1] or value == 0
         if not inside:
             shown = [str(constant.show(item)).lower() for item in dict.fromkeys((driven[0], driven[-1]))]
-            found.append(f"{name}={str(constant.show(value)).lower()} (driven: {' to '.join(shown)})")
+            found.append(f"{name}={str(constant.show(value)).lower()} (executed: {' to '.join(shown)})")
     return found
 
 
 def are_driven_together(question: Question, mark: str) -> bool:
-    """Return whether a single execution had the rules and sizes of a question, and at least its bounds."""
+    """Return whether a single execution used the rules and sizes of a question, and bounds at least as large."""
     machine, values = question.protocol.machine, question.constants.values
     declared, bounds = machine.constants.declared(), guards_of(check(machine)).declared
     usual = {name: int(item.default) for name, item in declared.items()}

@@ -206,7 +206,7 @@ def _row(operation: Operation, asked: Settings) -> Json:
 
 
 def _without_bystanders(item: Json) -> Json:
-    """Return an observation of harm as one for any number of brokers, because more brokers do not restore records."""
+    """Return an observation; harm counts for any number of brokers, because more brokers do not restore records."""
     few = item["outcome"] in HARMFUL and item["brokers"] == item["replicas"]
     return {**item, "differs": [name for name in item["differs"] if name != "brokers"]} if few else item
 

@@ -68,7 +68,7 @@ def settings_in(file: Path) -> dict[str, TopicSettings]:
 def settings_of_topics(
     server: str, topic: str | None = None, more: Mapping[str, str] | None = None
 ) -> dict[str, TopicSettings]:
-    """Return the settings of a topic, or of all user topics, of a cluster; raise UsageError without a response."""
+    """Return the settings of one topic or all user topics of a cluster; raise UsageError if it does not respond."""
     if importlib.util.find_spec("confluent_kafka") is None:
         raise UsageError(
             "querying a cluster needs confluent-kafka, which is not installed: run `pip install 'fencepost[advise]'`."

@@ -127,7 +127,7 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
     why = "these settings allow it" if measured.is_measured(mark) else "this model or these settings allow it"
     for findings, found in sorted(needed.items()):
         names = [name for name in found if by_change is None or name not in by_change.properties]
-        shown = f"the shortest history of {', '.join(names)}"
+        shown = f"the shortest history that violates {', '.join(names)}"
         if findings:
             yield f"{Prevents(f'Fixing {findings}', shown).sentence}."
         elif names:

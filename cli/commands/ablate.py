@@ -142,7 +142,7 @@ def headline(data: Json) -> str:
     idle = sum(row["purpose"] == "nothing-broke" for row in rows)
     words = f"{needed} of {counted(len(rows), 'guard or setting', 'guards and settings')} "
     words += f"{'is' if needed == 1 else 'are'} needed"
-    words += f": without {'it' if needed == 1 else 'any one of them'}, a property is violated" if needed else ""
+    words += f": if {'it' if needed == 1 else 'any one of them'} is left out, a property is violated" if needed else ""
     cut = sum(row["purpose"] == "nothing-broke" and row["departure"] is not None for row in rows)
     left = f", but {cut} could not be decided, because some steps left a domain" if cut else ""
     unknown = sum(row["purpose"] == "undetermined" for row in rows)

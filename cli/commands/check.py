@@ -1,4 +1,4 @@
-"""`fencepost check`: explores protocols and decides their properties."""
+"""`fencepost check`: explores all states of a protocol and checks its properties."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -63,7 +63,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 @options.build_options
 @options.output_options
 def check(**given: Any) -> Exit:
-    """Explore every reachable state of PROTOCOL and decide each property.
+    """Explore every reachable state of PROTOCOL and check each property.
 
     PROTOCOL is a name that `fencepost list` shows, a Python file that defines MACHINE and PROPERTIES, or a run of the
     catalogue (in quotes). Without PROTOCOL, or with --profile, the command runs `fencepost catalogue`, which compares

@@ -1,4 +1,4 @@
-"""`fencepost conform`: compares Kafka with the model, using histories, checks, single changes or real clients."""
+"""`fencepost conform`: compares Kafka with the model, by histories, checks, or changes; also tests real clients."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Cluster-wide facts that affect partitions (broker states, settings, topics, features), with offsets. A log has far
-fewer records about the cluster than about partitions, so they are collected once and sent to every task.
+"""Broker states, settings, topics and features of a cluster, which affect partitions, each with its offset. A log has
+far fewer records about the cluster than about partitions, so they are collected once and sent to every task.
 """
 
 import json

@@ -34,7 +34,7 @@ OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
 
 
 class Row(NamedTuple):
-    """A partition after a record. `election` says how its leader was elected; `why` says why brokers left the ISR."""
+    """A partition's state after a record: how its leader was elected, and `why` brokers left the ISR."""
 
     topic_id: str
     topic: str

@@ -226,7 +226,7 @@ class Reading:
     notes: list[Note] = field(default_factory=list)
     added: int = 0
     before: bytes | None = None
-    """The manifest from before the files were read."""
+    """The manifest as it was before the files were read."""
 
     @property
     def every_note(self) -> list[Note]:
@@ -249,7 +249,7 @@ class Reading:
         write_file(self.folder / MANIFEST, sealed.seal(data))
 
     def undo(self) -> None:
-        """Restore the manifest from before the files were read, after their records were refused."""
+        """Restore the manifest as it was before the files were read, because their records were refused."""
         if self.before is None:
             (self.folder / MANIFEST).unlink()
         else:

@@ -79,8 +79,8 @@ class Partition:
                 yield run.first, run.last, run.epochs[number]
 
     def epochs(self, number: int) -> list[tuple[int, int]]:
-        """Return where epochs start in a copy: at their first batches, or as in the checkpoint if they have none. In a
-        compacted log, the checkpoint takes precedence, because compaction may have removed an epoch's records.
+        """Return where each epoch starts in a copy: at its first batch or, without batches, where the checkpoint says.
+        In a compacted log, the checkpoint takes precedence, because compaction may have removed an epoch's records.
         """
         entries = self.copies[number].epochs
         known = dict(entries) if self.compared.compacted else {}
@@ -142,7 +142,7 @@ class Partition:
                 yield one._replace(first=max(first, known))
 
     def _committed(self, number: int) -> int:
-        """Return a copy's high watermark, or 0 if the log may have been truncated since that was stored."""
+        """Return a copy's high watermark, or 0 if the log may have been truncated after the watermark was stored."""
         copy = self.copies[number]
         cut = copy.high_watermark > self.ends[number] or any(row["election"] in BAD for row in self.history)
         return copy.high_watermark if copy.stopped or not cut else 0

@@ -46,7 +46,7 @@ NAME = re.compile(r"(walk|errors|follower|producer|cover) (\d+)\.(\d+)\Z")
 
 BESIDES = {
     "records_are_lost": "the next leader of the partition lacks the last record and writes two others",
-    "leader_is_missing": "the partition has leader -1, in an epoch of its own, until the next election",
+    "leader_is_missing": "the partition has leader -1, with an epoch of its own, until the next election",
     "leader_is_unknown": "brokers report no leader and no epoch (-1, -1) until the next election",
     "leader_is_guessed": "the next metadata answers name a wrong leader with the current epoch",
     "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster has settled",
@@ -105,7 +105,7 @@ APPLICATION = {
     "client_restarts": "the consumer stops, and another consumer of its group starts at the committed offset",
     "client_resets": "from the start, the consumer's reset policy is `latest`",
     "client_starts_over": "the application drops the topic and uses it again immediately",
-    "client_lease_ends": "from the start, metadata and leases of preferred replicas last 0.6 s; now 1.2 s pass",
+    "client_lease_ends": "metadata and leases of preferred replicas last 0.6 s from the start; now 1.2 s pass",
     "client_asks_admin": "the application asks an admin client for the log end offset",
 }
 """Steps of the client's application. If a driver does not support one, the history is not judged."""
@@ -184,11 +184,11 @@ class Source:
     seed: int = 1
     besides: float = 0.5
     lag: float = 0.4
-    """Fractions of walks with other events, and of walks in which a broker learns nothing until the end."""
+    """Fraction of walks that contain events of BESIDES, and fraction in which a broker learns nothing until the end."""
     errors: float = 0.25
     """Fraction of walks that also contain errors or omissions in answers."""
     followers: float = 0.25
-    """Fraction of the other consumer walks in which a follower serves fetches (named `follower SEED.NUMBER`)."""
+    """Among consumer walks without errors, the fraction in which a follower serves fetches (`follower SEED.NUMBER`)."""
     seen: set[tuple[object, ...]] = field(default_factory=set)
 
     def _machines(self) -> list[tuple[Interpreter, Constants]]:

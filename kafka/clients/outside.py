@@ -71,8 +71,8 @@ RULES = {
 Mistake = tuple[str, "Callable[[Question, Said], Said]"]
 MISTAKES: dict[str, Mistake] = {
     "a broker that is not the leader answers (redpanda#5435)": ("only-leaders-answer", lambda _, end: end),
-    "unknown epochs end at the log end offset (redpanda#11864)": ("unknown-epochs-have-no-end", lambda _, end: end),
-    "old epochs end at the log end offset (redpanda#12063)":
+    "unknown epochs get the log end offset (redpanda#11864)": ("unknown-epochs-have-no-end", lambda _, end: end),
+    "old epochs get the log end offset (redpanda#12063)":
         ("epochs-end-where-they-do", lambda item, end: item.answer._replace(second=end.second)),
     "end offsets come from an older snapshot (AutoMQ#2863)":
         ("epochs-end-where-they-do",
@@ -86,7 +86,7 @@ MISTAKES: dict[str, Mistake] = {
     "a follower names a preferred replica (KAFKA-13778)":
         ("followers-name-no-replica", lambda item, _: item.answer._replace(first=0)),
 }  # fmt: skip
-"""Mistakes of brokers: the rule that must detect each, and a function that plants it in a correct answer."""
+"""Mistakes of brokers, each with the rule that must detect it and a function that plants it in a correct answer."""
 
 
 def addresses(servers: str) -> list[tuple[str, int]]:
@@ -148,7 +148,7 @@ class Brokers:
         return self.call(self.seeds[0], api, VERSIONS[api], {"timeout": dt.timedelta(seconds=SECONDS), **values})
 
     def partition(self, after: int = NOBODY) -> Any:
-        """Return the partition and its topic id, once it has a leader in an epoch later than `after`."""
+        """Wait for a leader in an epoch later than `after`, then return the partition and its topic id."""
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             told = self.metadata([{"name": self.topic, "topic_id": None}]).topics[0]

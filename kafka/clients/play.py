@@ -67,16 +67,16 @@ class Player:
         self.polling: set[Request] = set()
         self.held: dict[bool, Request | None] = {True: None, False: None}
         self.outstanding: dict[str, int] = {}
-        """Values that the client must write or read, by partition."""
+        """For each partition, values that the client must write or read."""
         self.reported: set[int] = set()
         self.done = asyncio.Event()
         self.has_begun = False
         self.said: dict[int, tuple[Any, ...]] = {}
         self.pause: asyncio.Task[None] | None = None
         self.kept: list[Request] = []
-        """Requests whose answers wait for the end of the pause."""
+        """Requests that are answered when the pause ends."""
         self.settled = 0
-        """Number of requests since the cluster settled, plus one."""
+        """0 until the cluster has settled, then 1 plus the number of later requests."""
 
     def now(self) -> float:
         return time.monotonic() - self.began
@@ -325,7 +325,7 @@ class Player:
             await asyncio.sleep(self.times.grace)
 
     async def _apply(self, move: Move) -> None:
-        """Release answers that would block the application, then let it act."""
+        """Send the held answers, for which the application would otherwise wait, then let it act."""
         if move.name.startswith(("client_commits", "client_restarts", "client_asks", "client_lease")):
             self._release(is_data=True)
             self._release(is_data=False)

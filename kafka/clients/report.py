@@ -1,4 +1,4 @@
-"""Plays of many histories to one client; several run in parallel. Results are reported as JSON, failures as files."""
+"""Plays of many histories to one client, several in parallel; results are returned as JSON, failures as files."""
 
 import asyncio
 import itertools
@@ -53,8 +53,8 @@ ALONE = 4
 """Maximum number of parallel processes that each play a single history."""
 NEWS = ("metadata", "omitted", "hint", "preferred")
 DIFFERENCES = {
-    "other news, because the client asked at another time or asked another broker": NEWS,
-    "the same news, but at another point among the client's requests": (*NEWS, "request", "answer"),
+    "the client got other news, because it asked at another time or asked another broker": NEWS,
+    "the client got the same news, but between other requests": (*NEWS, "request", "answer"),
 }
 """How a replay without a violation can differ, and the events that show it."""
 AGAIN = 3
@@ -89,7 +89,7 @@ class ClientOutcome:
     """For each rule, the number of histories in which the client could have violated it."""
     undone: Counter[str] = field(default_factory=Counter)
     begun_again: Counter[str] = field(default_factory=Counter)
-    """Number of histories that had to be played twice, by reason."""
+    """For each reason, the number of histories that had to be played twice."""
     deaths: int = 0
     played: list[History] = field(default_factory=list)
     recorded: dict[tuple[str, str], list[bool | None]] = field(default_factory=dict)
@@ -411,9 +411,9 @@ class ClientReport:
     """The reason why the client was not run."""
     traces: dict[str, Path] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
-    """For the last release of a range, the rules that exactly one end of the range violates."""
+    """If this is the last release of a range: the rules that only the first or only the last release violates."""
     both: list[str] = field(default_factory=list)
-    """For the last release of a range, the rules that both ends of the range violate."""
+    """If this is the last release of a range: the rules that the first and the last release violate."""
 
     @property
     def verdict(self) -> str:
@@ -623,7 +623,7 @@ def _kept(
         tell(f"{rule}: shortening {len(found.history.moves)} moves")
         short = shorten(client, found)
         moves = f"shortened to {many(len(short.history.moves), 'move')}"
-        tell(f"{rule}: {moves if short.is_steady else 'kept whole'} in {time.monotonic() - began:.0f} s")
+        tell(f"{rule}: {moves if short.is_steady else 'not shortened'} in {time.monotonic() - began:.0f} s")
         if short.is_steady:
             _write(client, short, folder)
 

@@ -39,7 +39,7 @@ MUTANTS = {
     "forgets-committed-epochs": "truncation-is-noticed", "asks-admin-where-nobody-is": "recovers",
     "moves-what-was-dropped": "stays-alive",
 }  # fmt: skip
-"""Mutants of our own client: what each omits, and the rule that must detect this."""
+"""Mutants of our own client, named after their mistakes, each with the rule that must detect the mistake."""
 
 
 @dataclass

@@ -17,7 +17,7 @@ OFFERED: dict[int, tuple[int, int]] = {
     PRODUCE: (3, 12), FETCH: (4, 17), LIST_OFFSETS: (1, 8), METADATA: (0, 13), FIND_COORDINATOR: (0, 6),
     API_VERSIONS: (0, 4), INIT_PRODUCER_ID: (0, 5), OFFSET_FOR_LEADER_EPOCH: (2, 4),
 }  # fmt: skip
-"""Versions that the scripted cluster supports: Produce with topic names, Fetch with topic ids."""
+"""Versions that the scripted cluster supports. Produce uses topic names, and later versions of Fetch use topic ids."""
 COMMITS = {OFFSET_COMMIT: (2, 8), OFFSET_FETCH: (1, 7)}
 """Additional versions for histories with commits."""
 JOINS = {11: (0, 5), 12: (0, 3), 13: (0, 1), 14: (0, 3)}

@@ -1,8 +1,8 @@
 """The state of the scripted cluster: the brokers' beliefs, the leaders' logs, and the resulting answers.
 
-Leaders, brokers and caches are a model state, which the model's actions change. Logs and missing leaders are added
-here. On the wire, leader epochs are twice those of the model, so that a leaderless partition can have an epoch between
-two leaders' epochs.
+Leaders, brokers and caches are a model state, which the model's actions change. This module adds logs, and partitions
+without a leader. On the wire, leader epochs are twice those of the model, so that a leaderless partition can have an
+epoch between two leaders' epochs.
 """
 
 import os
@@ -40,7 +40,9 @@ CLUSTER_ACTIONS = (
 
 
 class View(NamedTuple):
-    """A broker's view of a partition. `epoch` is the model's, `wire_epoch` is sent; `leader` is -1 if unknown."""
+    """A broker's view of a partition. `epoch` is used in the model, `wire_epoch` on the wire. An unknown `leader` is
+    -1.
+    """
 
     topic: int
     leader: int
@@ -99,11 +101,9 @@ class World:
         self.actions = {item.name: item for item in machine.actions if item.name in CLUSTER_ACTIONS}
         self.host = own_host()
         self.ports: dict[tuple[int, int], int] = {}
-        """Port of each endpoint, by broker and number of restarts."""
+        """For each broker and number of its restarts, the port of the endpoint."""
         self.absent: dict[tuple[int, int, int], str] = {}
-        """By partition, topic and epoch: `missing` or `unknown` without a leader, `restored` once there is a leader
-        again.
-        """
+        """For each partition, topic and epoch: `missing` or `unknown` while there is no leader, then `restored`."""
         self.due: list[Move] = []
         """Pending faults, one entry per answer: wrong leaders, errors, omissions or closed connections."""
         self.nameless: set[int] = set()
@@ -113,7 +113,7 @@ class World:
         self.logs: dict[tuple[int, int, int], list[Record]] = {}
         self.starts: dict[int, int] = {}
         self.copies: dict[int, Copy] = {}
-        """By partition, the follower's copy that serves consumers."""
+        """For each partition, the copy on the follower that serves consumers."""
         self.committed: dict[int, tuple[int, int]] = {}
         """Committed offset of each partition, with its leader epoch or -1."""
         self.has_groups = history.has("client_commits", "client_commits_without_epoch", "client_restarts")
@@ -123,9 +123,9 @@ class World:
         self.silent: set[int] = set()
         """Brokers that process requests but do not answer."""
         self.snapshots: dict[tuple[int, int], int] = {}
-        """Log end offset when the broker restarted from a snapshot, by broker and partition."""
+        """For each broker and partition, the log end offset when the broker restarted from a snapshot."""
         self.expired: dict[int, int] = {}
-        """Log end offset when the brokers forgot the partition's producers, by partition."""
+        """For each partition, the log end offset when the brokers forgot its producers."""
         for partition in range(self.c.partitions):
             for epoch in range(newest(self.s).partition[partition].epoch + 1):
                 self.logs[partition, 0, epoch] = []

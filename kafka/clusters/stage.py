@@ -117,7 +117,7 @@ class Stage:
         self.misassigned = False
         """Whether the partition did not get the replicas of the operator's last reassignment."""
         self.deleted: list[str] = []
-        """The records below the log start."""
+        """The records whose offsets are below the log start."""
         self._seen: Seen | None = None
         self._down: set[int] = set()
         self._deleted = False

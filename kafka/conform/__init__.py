@@ -1,1 +1,1 @@
-"""Comparisons of the model with Kafka: whole histories, guards, and single changes."""
+"""Comparisons of the model with Kafka, by whole histories, by guards, and by single changes."""

@@ -45,7 +45,7 @@ class Binding:
     not_driven: Mapping[str, str]
     limits: tuple[str, ...]
     ablation: Ablation
-    """The classification of guards, and the rules to vary."""
+    """How guards are classified, and which rules are varied."""
 
     @property
     def machine(self) -> Machine:

@@ -118,7 +118,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Departure:
-    """The first answer that differs between two builds. It answers the last of `steps`, which the model may reject.
+    """The first answer that differs between two builds: the answer to the last of `steps`, which the model may reject.
     `rows` lists the differences as (part of the state, value in A, value in B). `model` says which side agrees with the
     model, `moved` lists guarantees that only one side violates, and `lines` lists the driver's commands.
     """

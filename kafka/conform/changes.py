@@ -78,7 +78,7 @@ class Image(NamedTuple):
 
 
 class RequestedChange(NamedTuple):
-    """A requested change: ISR or replicas (`target`), electable brokers, and brokers that may have lost records."""
+    """A requested change to `target` (ISR or replicas), electable brokers, and brokers that may have lost records."""
 
     what: ChangeKind
     target: int = 0
@@ -88,7 +88,7 @@ class RequestedChange(NamedTuple):
 
 @dataclass(frozen=True)
 class ChangeDifference:
-    """A change with different results. A rejected change has no result (None)."""
+    """A change for which the model and Kafka have different results. A rejected change has the result None."""
 
     image: Image
     change: RequestedChange
@@ -125,7 +125,7 @@ class ChangesReport:
     def summary(self) -> Iterator[str]:
         for item in self.compared:
             yield (
-                f"{item.changes:,} changes of {item.images:,} images in {item.states:,} states compared: "
+                f"{item.changes:,} changes to {item.images:,} images from {item.states:,} states were compared: "
                 f"{item.different:,} differ"
             )
             if item.idle:

@@ -42,13 +42,13 @@ class Ablation:
     kafkas: Mapping[Place, Check] = field(default_factory=dict)
     physical: Mapping[str, tuple[Place | str, ...]] = field(default_factory=dict)
     bounds: Mapping[str, tuple[Place | str, ...]]
-    """For each explanation, the bounds that it explains. A pattern matches conditions in any action."""
+    """The guards that only bound the model, by the reason. A string is a pattern for conditions in any action."""
     not_driven: Mapping[str, str]
     rules: tuple[str, ...]
     unseen: Callable[[Constants], Mapping[str, str]]
-    """Reasons why varying a rule has no visible effect, by `constant` or `constant=value`."""
+    """For each `constant` or `constant=value` without a visible effect when it is varied: the reason."""
     shadowed: Callable[[Constants], Mapping[Place, str]] = lambda _: {}
-    """Checks that never block a step on their own, with the reason."""
+    """Checks that never block a step on their own, each with the reason."""
     needs: Mapping[str, Callable[..., bool]] = field(default_factory=dict)
     """Physical conditions in guards that are otherwise checks in Kafka; if a condition is false, no step is tried."""
     grounds: Callable[[Constants], tuple[Sizes, ...]]

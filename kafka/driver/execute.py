@@ -45,7 +45,7 @@ class Difference:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The action and the differing field, without the broker. Differences of the same kind are reported once."""
+        """The kind of a difference: the action, and the field without the broker. Each kind is reported once."""
         return self.action, re.sub(r"[0-9]+", "", self.rows[0][0])
 
 

@@ -1,4 +1,4 @@
-"""Locks that are removed from Kafka's methods, one at a time, and the number of schedules needed to notice it."""
+"""Locks that are removed from Kafka's methods, one at a time, and the number of schedules until each removal shows."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Sensitivity: bugs planted in Kafka's classes, and the number of random histories needed to find each bug."""
+"""Bugs planted in Kafka's classes, and the number of random histories needed to find each bug."""
 
 import os
 import random

@@ -103,7 +103,7 @@ FIELDS: dict[str, str] = {
 
 NOT_COMPARED: dict[str, str] = {
     "node.flushed": "LeaderState appends and flushes in one step",
-    "node.received": "no release reports received values", "node.sent": "no release stores the high watermarks sent",
+    "node.received": "no release reports received values", "node.sent": "no release stores the high watermarks it sent",
     "node.applied": NOT_DRIVEN["broker_applies_metadata"],
     "node.log below its start": "contained in a snapshot, which has no records in the driver",
     "node.fetch of a parked fetch": "the answer computed in advance is in a closure; it is compared after a timeout",

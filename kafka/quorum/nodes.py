@@ -21,7 +21,7 @@ NO_ENTRY = (0,) * len(fields(Entry))
 
 @dataclass
 class NodesView(View):
-    """The driver's last answer. `no_op` is the number of NoOp records; `votes` and `listeners` say what is compared."""
+    """The driver's last answer. `no_op` is the number of NoOp records; `votes` and `listeners` are compared if true."""
 
     no_op: int
     votes: bool

@@ -58,7 +58,7 @@ class BrokersView(View):
         return any(told[0] == number and told[1] not in (SENT, STRAY) for told in self.state["requests"])
 
     def answered_copies(self, number: int) -> list[int]:
-        """Return the numbers of a request's other copies that were answered."""
+        """Return the numbers of the other copies of a request that have been answered."""
         content = next(told[2:7] for told in self.state["requests"] if told[0] == number)
         return [
             told[0]

@@ -171,7 +171,7 @@ NOT_COMPARED: dict[str, str] = {
     "ghost_low_watermark": "follows from the log starts that leaders know, which are compared",
     "ghost_stale": "derived by the model from broker epochs, which are compared",
 }
-"""Fields that are copied from the model, with the reason. The prefix of a broker's fields is `replica.`."""
+"""Fields that are copied from the model, each with the reason. The prefix of a broker's fields is `replica.`."""
 
 ASIDE = (
     "the logs diverge in an epoch without records",

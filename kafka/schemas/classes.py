@@ -64,7 +64,7 @@ class Classes(Driver):
         return bool(self.tell(f"has {name} {member}".strip())["there"])
 
     def code(self, name: str, method: str) -> list[str]:
-        """Return the references in a method, in order: `Class.member`, `member` of the same class, `long -1l`."""
+        """Return everything a method refers to, in order: `Class.member`, `member` of the same class, `long -1l`."""
         found: list[str] = self.tell(f"code {name} {method}")["refers"]
         return found
 

@@ -147,8 +147,8 @@ def expand_and_forget(stage: Stage) -> None:
         stage.hold(metadata(1))
         stage.pause(0.3)
         stage.tell(
-            "Broker 1 receives the metadata in which broker 2 has left the ISR, but already has that partition epoch. "
-            "Later metadata is delayed."
+            "Broker 1 receives the metadata in which broker 2 has left the ISR. Broker 1 already has the partition "
+            "epoch of that metadata. Later metadata is delayed."
         )
     stage.release(alterations(1, "answers"))
     if stage.control:  # otherwise the client may ask broker 1, which is not yet up to date

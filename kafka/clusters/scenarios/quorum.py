@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 35
 
 
 def missed_voters(stage: Stage) -> None:
-    """The old leader misses the change of the voters. After a failure, it leads with only one other voter of five."""
+    """The old leader does not learn of the new voters. After a failure, only one other of the five voters elects it."""
     old = leader_among(stage, VOTERS)
     others = [node for node in VOTERS if node != old]
     if not stage.change("first"):

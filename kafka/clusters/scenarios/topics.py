@@ -84,7 +84,7 @@ def starts_without_controller(stage: Stage) -> None:
         stage.shut_down(node)
     stage.show_starts(1, 2)
     if not stage.control:
-        stage.tell("At power-on, the brokers start before the controller does, and give up.")
+        stage.tell("At power-on, the brokers start before the controller does, cannot register, and stop.")
         for broker, log in [(broker, stage.cluster.start(broker)) for broker in (1, 2)]:
             stage.wait_stopped(broker)
             stage.show_log(broker, log, "unable to register|Fatal error during broker startup")

@@ -55,9 +55,9 @@ def test_the_model_as_it_is_has_its_evidence() -> None:
 @pytest.mark.parametrize(
     ("constants", "said"),
     [
-        ({"brokers": 5}, "brokers=5 (driven: 2 to 3)"),
-        ({"fetch_broker_epoch_check": False}, "fetch_broker_epoch_check=false (driven: true)"),
-        ({"reassignments": 1, "movable": 3}, "reassignments=1 (driven: 0), movable=3 (driven: 0)"),
+        ({"brokers": 5}, "brokers=5 (executed: 2 to 3)"),
+        ({"fetch_broker_epoch_check": False}, "fetch_broker_epoch_check=false (executed: true)"),
+        ({"reassignments": 1, "movable": 3}, "reassignments=1 (executed: 0), movable=3 (executed: 0)"),
     ],
 )
 def test_constants_beyond_those_that_were_driven_are_named(constants: dict[str, Any], said: str) -> None:
@@ -77,7 +77,7 @@ def test_a_rule_that_is_set_otherwise_has_no_table_of_crashes() -> None:
 def test_a_variant_has_no_evidence_of_its_base_and_is_blamed_for_what_its_base_does_not_do() -> None:
     notes = notes_of(SHRINK, "--version", "kafka-4.4-repaired", *SMALL, "--no-normalize")
     assert "This model is a variant of replication, not the model that was compared with Kafka's classes." in notes
-    assert "replication itself does not allow the shortest history of applied-requests-are-current" in notes
+    assert "replication itself does not allow the shortest history that violates applied-requests-are-current" in notes
     for wrong in ("own classes", CRASHES, "these settings allow it", "so a `holds` verdict"):
         assert wrong not in notes
     sizes = {"brokers": 2, "min_isr": 2, "max_leader_epoch": 1, "fences": 0}
@@ -95,7 +95,7 @@ def test_a_base_that_has_the_same_history_is_not_said_to_lack_it() -> None:
     given = {"version": "kafka-4.1-repaired", "constants": constants, "only": ["leader-has-acknowledged"]}
     found = check(variant, PROTOCOLS["replication"].properties, **given)
     assert "renamed" in str(found.properties[0].path)
-    assert "No single fix prevents the shortest history of leader-has-acknowledged" in " ".join(found.notes)
+    assert "No single fix prevents the shortest history that violates leader-has-acknowledged" in " ".join(found.notes)
     assert "itself does not allow" not in " ".join(found.notes)
 
 

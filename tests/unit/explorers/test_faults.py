@@ -249,7 +249,7 @@ def test_a_property_on_request_is_asked(tmp_path: Path) -> None:
 
 def test_faults_that_happened_for_free_are_named_where_none_of_those_counted_did(tmp_path: Path) -> None:
     asked = ("--trace", str(tmp_path), "--kind", "crashes")
-    said = "as set none: the property is violated without any crash no crash, free of cost floods 2 (3 states)"
+    said = "as set none: the property is violated without any crash no crash, not counted: floods 2 (3 states)"
     assert said in " ".join(vault_faults(*asked, "-v").stdout.split())
     (file,) = tmp_path.iterdir()
     assert file.read_text().splitlines()[1] == "title: a-copy-is-left is violated with no crash"

@@ -105,4 +105,4 @@ def test_a_missing_table_of_locks_is_said(monkeypatch: pytest.MonkeyPatch, tmp_p
     for is_threads in (True, False):
         found = fuzz._Found(Release("4.4.0", "", tmp_path, tmp_path), "mixed", 1, None, Watch(), is_threads=is_threads)
         found.progress = Progress(fuzz.LEAST, 9, 1.0, "0")
-        assert ("such a run would miss" in found.result(1.0).sight) is is_threads
+        assert ("such a run would overlook" in found.result(1.0).sight) is is_threads
