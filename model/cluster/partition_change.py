@@ -162,11 +162,11 @@ def append_image(s: State) -> None:
 def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: int, adding: int, removing: int) -> None:
     """Write a changed partition into the newest image (PartitionChangeBuilder.build).
 
-    A leader elected from outside the ISR becomes its only member, and the ELR is emptied unless the leader was elected
-    from the ELR. A leader in both the ISR and an ELR that remained when ELR was turned off also does.
-    Without ELR, the last member stays in the ISR. While there is no leader, the last leader is recorded. With HYP-12
-    fixed, the ELR is empty if the elected leader alone satisfies min ISR. Once ELR is turned off, any change empties
-    the ELR, and the last known leader does not change.
+    If a leader is elected from outside the ISR, it becomes the only ISR member, and the ELR is emptied unless the
+    leader was elected from the ELR. An elected leader that is in the ISR and also in an ELR that remained when ELR was
+    turned off becomes the only ISR member too. Without ELR, the last member stays in the ISR. While there is no leader,
+    the last leader is recorded. With HYP-12 fixed, the ELR is empty if the elected leader alone satisfies min ISR. Once
+    ELR is turned off, any change empties the ELR, and the last known leader does not change.
     """
     image = newest(s)
     is_new = leader not in (NONE, image.leader)

@@ -138,7 +138,7 @@ def would_win(s: State, c: C, candidate: int) -> bool:
 def hears_nothing(s: State, c: C, node: int) -> bool:
     """Return whether a node neither leads nor follows.
 
-    With pre-votes, only such a node can be elected, or can vote without being in an earlier epoch.
+    With pre-votes, only such a node can be elected, and other nodes can vote only if they are in an earlier epoch.
     """
     return s.node[node].leader == NONE and not leads(s, node)
 

@@ -8,7 +8,7 @@ The model simplifies Kafka to keep states small:
   follower's state. Fetches from an epoch that the follower has left are kept in `late_fetches` if there is room.
 * Records in a response are read from the leader's log when the follower receives the response. A leader only appends
   while it leads, so the log still contains these records. When a leader leaves its epoch, its responses in flight are
-  lost. A follower that receives one later could have received it earlier.
+  lost. A follower that receives such a response later could have received it earlier.
 * An election is one step in which the smallest possible majority grants its votes, unless `real_votes` is on. Voters
   outside this majority learn of the leader later.
 * A node takes a snapshot and deletes its log up to the snapshot's end in one step, and fetches a snapshot in one step.

@@ -196,7 +196,7 @@ def is_below(r: Replica, epoch: int, end: int) -> bool:
 
 
 def number(c: C, epoch: int, offset: int, begun: int) -> int:
-    """Return a segment's number in the order of epochs and offsets. An unfinished copy follows a finished copy."""
+    """Return a segment's number in the order of epochs and offsets. At one offset, a finished copy comes first."""
     return (epoch * c.log_size + offset) * 2 + begun
 
 

@@ -16,8 +16,8 @@ COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return a node that writes, and the reason to report, otherwise None. If evaluation may stop early (`stops`), a
-    node that may fail counts as well.
+    """Return a node that writes, with the reason to report, or None if no node writes. If evaluation may stop early
+    (`stops`), a node that may fail counts as well.
     """
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:

@@ -389,8 +389,8 @@ def said(kind: Kind) -> str:
 
 
 def removes_all(functions: Sequence[Function], loop: nodes.For) -> tuple[Expression, Expression] | None:
-    """If the loop removes every message of a bag that passes a test, and the test does not read the bag, return the bag
-    and the test. In a model, the outer loop removes the first matching message as often as messages fit in the bag.
+    """Return the bag and the test of a loop that removes every message of the bag that passes the test, which must not
+    read the bag. In a model, the outer loop removes the first matching message as often as messages fit in the bag.
     """
     match loop:
         case nodes.For(

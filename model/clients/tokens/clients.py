@@ -100,7 +100,7 @@ def is_from_other_cluster(s: State, c: C, client: int) -> bool:
 
 
 def is_deliverable(s: State, c: C, client: int) -> bool:
-    """Return whether the client accepts the response and does not read again."""
+    """Return whether the client accepts the response, and so does not read again."""
     call, store = s.call[client], s.store[store_of(c, client)]
     if call.operation == Operation.WRITE:
         return True
@@ -178,7 +178,7 @@ def client_delivers_answer(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def client_fails_call(s: State, c: C, client: int) -> None:
-    """A client reports to its user that another cluster answered, and tries to store that context (`stores_errors`)."""
+    """A client reports to its user that another cluster answered, and tries to store its context (`stores_errors`)."""
     call, store = s.call[client], s.store[store_of(c, client)]
     is_refused = call.status == Status.ANSWERED and is_from_other_cluster(s, c, client)
     require(call.status == Status.INCONSISTENT or is_refused)

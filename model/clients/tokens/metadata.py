@@ -80,7 +80,7 @@ def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> Non
 def is_lost(c: C, call: Call) -> bool:
     """Return whether a broken connection loses this call: its request or, if connections are ordered, its response.
 
-    A response that arrives nevertheless arrives before the client reconnects, so the effect is the same as if it had
+    If a response arrives nevertheless, it does so before the client reconnects, with the same effect as if it had
     arrived before the connection was lost.
     """
     return call.status == Status.SENT or (c.in_order and call.status in (Status.ANSWERED, Status.INCONSISTENT))
