@@ -254,7 +254,7 @@ class Interpreter:
         raise MismatchError(f"property {prop.name!r}: the engine and the plain semantics disagree about the last step.")
 
     def says(self, prop: Property, predicate: Callable[..., bool] | None, state: Key, args: tuple[int, ...]) -> bool:
-        """Evaluate a predicate of a property of behaviours. None counts as a predicate that never holds."""
+        """Evaluate a predicate of a property of behaviours. If the predicate is None, it never holds."""
         if predicate is None:
             return False
         return bool(self._guarded(prop, predicate, self.read(state), self.constants, *args))

@@ -198,7 +198,7 @@ class C(Constants):
         Emptiness.LOG_END, meaning="a consumer's fetch is parked unless its offset is below: log-end, high-watermark"
     )
     counts_answers = switch(
-        default=False, meaning="count responses that contain only a high watermark (for properties)"
+        default=False, meaning="responses that contain only a high watermark are counted, for properties"
     )
 
     # brokers

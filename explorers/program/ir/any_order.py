@@ -268,7 +268,7 @@ def total_of(value: Expression, slot: Slot, functions: Sequence[Function]) -> ob
 
 
 def extreme_of(node: nodes.Select) -> nodes.Extreme | None:
-    """Return the extreme that an expression such as `max(best, value) if seen else value` computes, if any."""
+    """Return the `max` or `min` that an expression such as `max(best, value) if seen else value` computes, if any."""
     match node:
         case nodes.Select(
             test=Local(), then=nodes.Extreme(values=(_, Local(slot=one))) as best, other=Local(slot=other)

@@ -73,8 +73,8 @@ class Image(Record):
 
 
 class BrokerState(Record):
-    """A broker: the images that its metadata cache and its replicas use, and whether it has answered from outdated
-    metadata (recorded only if lagging brokers are counted).
+    """A broker: the images that its metadata cache and its replicas use, and whether the broker has answered from
+    outdated metadata (recorded only if lagging brokers are counted).
     """
 
     is_up: bool
