@@ -33,7 +33,7 @@ LEAST_SECONDS = 0.1
 SHARE = 0.1
 """Default time for the sample, as a fraction of the search's time (but at least LEAST_SECONDS)."""
 AIM = 0.9
-"""The sample is planned to take this fraction of the allowed time, because later states may take longer."""
+"""The sample is planned to take this fraction of the allowed time, because expanding later states may take longer."""
 BY_GUARD = 1.0
 """Minimum seconds of a sample that counts blocked steps for each guard, because the model must be checked first."""
 FIRST_CHUNK = 4

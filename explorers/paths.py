@@ -50,8 +50,8 @@ LONGEST = 100
 def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
     """Return a path with the same length and end, and with faults (steps that spend a budget) as late as possible.
 
-    Faults that commute are put in the order of the machine's actions. If the property is about steps, the step that
-    decides it stays last. `path` must be a shortest path, so no reordering can decide the property earlier.
+    Faults that can happen in either order follow the machine's order of actions. If the property is about steps, the
+    step that decides it stays last. `path` must be a shortest path, so no reordering can decide the property earlier.
     """
     end = len(path.steps) - (1 if prop.over_steps else 0)
     if end > LONGEST or not budgets(plain.machine.state):

@@ -101,7 +101,7 @@ class GuardCount:
 
 
 ENOUGH = 10_000
-"""Once the count of a reached bound exceeds this number, later levels no longer count it."""
+"""Once the count of a reached bound exceeds this number, later levels do not count the bound."""
 
 
 class BoundCount(NamedTuple):

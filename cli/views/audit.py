@@ -335,7 +335,7 @@ def _rest(console: Console, data: dict[str, Any]) -> None:
     lines += [f"no file contains offsets {first:,} to {last:,}" for first, last in data["gaps"]]
     differ, unjudged = data["disagreements"], data["unjudged"]
     if differ["count"]:
-        first = f"the first is {differ['offset']:,}: the newer epoch was used"
+        first = f"the first is {differ['offset']:,}, and the file that begins earliest was used"
         lines.append(f"files differ at {counted(differ['count'], 'offset')}, {first}")
     if unjudged:
         lines.append(

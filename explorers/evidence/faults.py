@@ -61,7 +61,7 @@ class Tolerance:
     searches: int
     states: int
     fewer: Mapping[str, str] = field(default_factory=dict)
-    """Kinds of faults for which every number needed a separate search, each with the reason."""
+    """Kinds of faults for which each number of faults needed a separate search, with the reason for each kind."""
     omission: float = 0.0
     """Upper bound on the probability that a search with fingerprints missed a state."""
 

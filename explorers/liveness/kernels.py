@@ -55,7 +55,7 @@ def intern(codes: I64s, done: I64, out: I32s, keys: I64s, numbers: I32s, known: 
 
 @kernel
 def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s, place: I64s) -> None:
-    """Write each state's number of successors, and each successor's position after a stable sort by source state."""
+    """Write each state's number of successors, and the position of each successor in a stable sort by source state."""
     for n in range(len(degrees)):
         degrees[n] = 0
     for n in range(count):

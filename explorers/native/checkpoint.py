@@ -37,7 +37,7 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 SLOTS = ("states-0", "states-1")
 ROWS = 1 << 14
-"""Number of rows to examine together, so that they fit in a core's cache."""
+"""Number of rows that are examined together, few enough to fit in a core's cache."""
 OURS = re.compile(r"\d{1,9}-(rows|fresh|parents|hashes)\.bin")
 
 

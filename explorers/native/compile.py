@@ -192,7 +192,7 @@ def _switch(guard: Guard, part: int, condition: Expression) -> Switch:
 
 
 TEXTS = "packed", "nodes", "kernels"
-"""Modules that `shared` compiles. Each one may call functions of the modules before it."""
+"""Modules that `shared` compiles. Each module may call functions of the modules before it."""
 MOST_SHAPES = 64
 """Maximum number of cached shapes. Without the cache, generating the code of a shape takes a fifth of a second."""
 PER_CHARACTER = 2.7e-6

@@ -24,8 +24,8 @@ MOST_STATES = (1 << 24) - 2
 FILL = 0.8
 GROWTH = 1.5
 SMALL = 1 << 15
-"""Number of slots up to which tables grow by doubling, because small tables fit in a core's cache. The cost of growing
-is proportional to the table's content.
+"""Number of slots up to which tables grow by doubling, because small tables fit in a core's cache. Growing a table
+costs time in proportion to its content.
 """
 FIRST_SLOTS = 1 << 11
 FIRST_ROWS = 1 << 15

@@ -32,7 +32,7 @@ WORTH_EXACT = 5.0
 ENOUGH = 50_000
 """Number of states after which the rate of a search is meaningful; until then, startup takes most of the time."""
 LEAST_FALL = 0.01
-"""Minimum decrease in the logarithm of the growth from one level to the next; it makes every estimate finite."""
+"""Minimum decrease in the logarithm of the growth from one level to the next; this makes every estimate finite."""
 SPAN = 3
 ENDLESS = 1e12
 

@@ -1,4 +1,4 @@
-"""Machines with one guard removed; exploring them shows what the guard is for. Explore these machines with
+"""Machines with one guard removed; exploring such a machine shows the guard's purpose. Explore these machines with
 `Interpreter(..., bounded=True)`; then domains refuse every step that would leave them.
 """
 

@@ -28,7 +28,7 @@ STATE = "state.json"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock a mapped partition, so that a second attempt at a task waits until the first one ends."""
+    """Lock a mapped partition, so that a second attempt at a task waits until the first attempt ends."""
     folder.mkdir(parents=True, exist_ok=True)
     held = lock_folder(folder)
     assert held is not None

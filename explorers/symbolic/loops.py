@@ -147,7 +147,7 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
 
 
 def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
-    """Return a shape that covers `old` and `new`. Bounds that moved before are dropped, so the iteration ends."""
+    """Return a shape that covers `old` and `new`. A bound that moved before is dropped, so that the iteration ends."""
     if old == new or not again:
         return new
     if isinstance(old, tuple) and isinstance(new, tuple):

@@ -75,8 +75,8 @@ def _make_small(system: System, asking: Asking, before: places.Rec) -> None:
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
     """Return z3's answer for constants in their ranges. The machine accepts the constants of every model found.
-    Constants that the machine rejects are excluded only if `inside` holds. After too many rejections, the answer is
-    unknown.
+    Constants that the machine rejects are excluded only if `inside` holds. After too many rejected combinations, the
+    answer is unknown.
     """
     for _ in range(MOST_REFUSED):
         said = asking.ask(*flags, inside)

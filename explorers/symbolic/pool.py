@@ -1,4 +1,4 @@
-"""Solvers for moves: one for all moves, or several in separate processes, because z3 uses only one thread."""
+"""Solvers for moves: one solver for all moves, or one in each of several processes, because z3 uses only one thread."""
 
 import multiprocessing
 import signal

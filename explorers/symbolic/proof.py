@@ -25,9 +25,9 @@ from fencepost.model.language.machine import Machine
 class Settings:
     """Settings of a proof.
 
-    `lifted` maps each constant without a fixed value to its greatest value or None. If `k` is above 1, the induction is
-    over k steps. If `depth` is set, only that many steps from the initial states are examined. `timeout` is the limit
-    for one question to z3, in seconds.
+    `lifted` maps each constant without a fixed value to its greatest value, or to None if unbounded. If `k` is above 1,
+    the induction is over k steps. If `depth` is set, only that many steps from the initial states are examined.
+    `timeout` is the limit for one question to z3, in seconds.
     """
 
     lifted: Mapping[str, int | None] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Proof:
     broken: tuple[MoveAnswer, ...] = ()
     """Steps that break a property, smallest counterexample first."""
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The bounds that each action may exceed (an error) in a step from a state that satisfies the invariant."""
+    """For each action, the bounds that a step from a state that satisfies the invariant may exceed (an error)."""
     forgotten: tuple[str, ...] = ()
     pair: Pair | None = None
     history: History | None = None

@@ -29,7 +29,7 @@ class Field(NamedTuple):
     domain: Any
 
     def compares_with(self, other: "Field") -> bool:
-        """Return whether the same constant bounds both fields; if so, both count the same thing."""
+        """Return whether the same constant bounds both fields; if so, both fields count the same things."""
         return bool(linear(self.domain.high).terms.keys() & linear(other.domain.high).terms.keys())
 
 

@@ -29,7 +29,7 @@ class History:
 
 @dataclass(frozen=True)
 class PropertyFailure:
-    """A property that can fail after `depth` steps; without a `history`, only if constants are out of range."""
+    """A property that can fail after `depth` steps; if it has no `history`, only with constants out of range."""
 
     name: str
     depth: int

@@ -1,4 +1,4 @@
-"""Measures of states: how many faults happened so far, how long logs are, and how much they differ."""
+"""Measures of states: how many faults have happened, how long the logs are, and how much the logs differ."""
 
 from collections.abc import Iterator
 from typing import Any

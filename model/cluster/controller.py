@@ -275,7 +275,7 @@ def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
 
 def answer(s: State, c: C, m: AlterPartition, status: int) -> None:
-    """Replace a request with the controller's response, which has only the fields that the leader reads.
+    """Replace a request with the controller's response, which contains only the fields that the leader reads.
 
     The response to a stray copy goes to a closed connection.
     """

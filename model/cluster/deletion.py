@@ -60,7 +60,7 @@ def broker_expires_records(s: State, c: C, broker: int, offset: int) -> None:
 
 
 def write_log_start(r: Replica) -> None:
-    """Write the log start to the checkpoint, or 0 if it is where the first file starts."""
+    """Write the log start to the checkpoint, or 0 if the log starts where its first file starts."""
     r.checkpoint = r.start if r.start > log.first_in_files(r) else 0
 
 

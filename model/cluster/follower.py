@@ -105,7 +105,7 @@ def is_taken(s: State, c: C, m: LateAnswer) -> bool:
 
     The partition must be assigned to the same thread again, and the log end must be unchanged. A follower with an empty
     log must first find its truncation offset. Its thread does so only when it awaits no response. The thread checks a
-    diverging response under a lock and releases the lock. It does not check again when it takes the lock to truncate.
+    diverging response under a lock, releases the lock, and does not check again when it takes the lock to truncate.
     """
     r = s.replica[m.follower]
     is_judged = c.divergence_judged_apart and m.kind == Answer.DIVERGING

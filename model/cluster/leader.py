@@ -500,8 +500,8 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
     """A leader learns that its request was rejected. It reverts to the committed ISR only if nothing was applied.
 
     Partition.handleAlterPartitionError. After INELIGIBLE_REPLICA the leader reverts (KIP-903). After other errors, an
-    earlier copy may have been applied, so proposed members count until metadata arrives. The leader does not try to
-    advance the high watermark until something else changes.
+    earlier copy may have been applied, so proposed members stay in the maximal ISR until metadata arrives. The leader
+    does not try to advance the high watermark until something else changes.
     """
     require(m.status in (Status.INELIGIBLE, Status.REFUSED))
     require(is_awaited(s, m))

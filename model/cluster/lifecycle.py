@@ -214,7 +214,7 @@ def is_unclean(s: State, c: C, broker: int) -> bool:
 
 @action(broker=Broker)
 def disk_is_swapped(s: State, c: C, broker: int) -> None:
-    """A running follower loses its log, but keeps its broker epoch. KIP-903 does not cover this fault."""
+    """A running follower loses its log, but keeps its broker epoch. KIP-903 does not protect against this fault."""
     r = s.replica[broker]
     require(s.budget.disk_swaps > 0, bound=C.disk_swaps)
     require(is_running(s, broker))

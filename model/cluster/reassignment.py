@@ -27,11 +27,11 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
     """An operator moves replicas: of the movable brokers, those in `target` will have one (kafka-reassign-partitions).
 
     ReplicationControlManager.changePartitionReassignment. Replicas to be removed stay until the reassignment completes,
-    and brokers that are not movable keep their replicas. A reassignment may replace another one. If it has no replicas
-    to add (or to remove), the earlier list of these stays, because only non-empty lists are passed to the builder. If
-    the ISR already allows a change, it is made immediately, without an unclean election. A broker that is being added
-    cannot be elected from the ELR: the controller looks up the leader's directory among the previous replicas, so the
-    request fails (PartitionRegistration.directory).
+    and brokers that are not movable keep their replicas. A reassignment may replace another one. If the new one adds
+    (or removes) no replicas, the earlier list of added (or removed) replicas stays, because only non-empty lists are
+    passed to the builder. If the ISR already allows a change, it is made immediately, without an unclean election. A
+    broker that is being added cannot be elected from the ELR: the controller looks up the leader's directory among the
+    previous replicas, so the request fails (PartitionRegistration.directory).
     """
     require(s.budget.reassignments > 0, bound=C.reassignments)
     image = newest(s)

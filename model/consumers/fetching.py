@@ -44,7 +44,7 @@ def reply(s: State, c: C) -> int:
 
 
 def note_case(s: State, c: C) -> None:
-    """Record an error if the fetch is in the watched case."""
+    """Record an error if the fetch is in the watched case of KIP-392."""
     if c.watched_case > 0 and case_of(c, s.replica[target(s)], s.consumer.position) == c.watched_case:
         s.consumer.ghost_met = True
 

@@ -106,7 +106,7 @@ def leader_appends(s: State, c: C, leader: int) -> None:
 
 
 def propose(b: Member, isr: int) -> None:
-    """Request an ISR, and count its new members immediately (Partition.submitAlterPartition)."""
+    """Request an ISR, and treat its new members as in the ISR immediately (Partition.submitAlterPartition)."""
     b.proposed = isr
     b.request.status = Status.UNSENT
     b.request.leader_epoch = b.metadata.leader_epoch
@@ -152,7 +152,7 @@ def follower_fetches(s: State, c: C, follower: int, leader: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def leader_shrinks_isr(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader requests to remove a follower that has lagged for too long, and counts it until the response arrives."""
+    """A leader requests to remove a follower that lags for too long, but counts it in the ISR until the response."""
     l = s.broker[leader]
     require(s.budget.shrinks > 0, bound=C.shrinks)
     require(leads(s, leader))

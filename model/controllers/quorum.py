@@ -131,7 +131,7 @@ def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) ->
 def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> None:
     """A voter fetches from the leader and enters the leader's epoch; its log grows, or is truncated at a divergence.
 
-    KafkaRaftClient.handleFetchRequest: the leader counts the log end that a fetch reports. Fetches that change nothing
+    KafkaRaftClient.handleFetchRequest: the leader records the log end that a fetch reports. Fetches that change nothing
     are not modelled. If the response is lost, only the leader's state changes.
     """
     f, l = s.node[follower], s.node[leader]

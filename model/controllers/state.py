@@ -119,7 +119,7 @@ class Request(Record):
     """A leader's AlterPartition request, and the response to it.
 
     Once the request is handled, the response is in `reply`. The response is sent once the high watermark reaches
-    `offset`, which is where the controller's log ended then.
+    `offset`, which is where the controller's log ended when the request was handled.
     """
 
     status: Status

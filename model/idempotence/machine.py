@@ -144,8 +144,8 @@ class State(Record):
     """The leader, the producer's view of the leader, the log, and the producer.
 
     A broker knows the last batch before its `snapshot` and all later batches, but no batch below `forgotten`. The
-    producer has its `epoch`, the epoch that its sequences belong to, the next sequence, and the last acknowledged one.
-    `unresolved` is the sequence after an expired batch that may have been written (0 if there is none).
+    producer has its `epoch`, the epoch to which its sequences belong, the next sequence, and the last acknowledged
+    sequence. `unresolved` is the sequence after an expired batch that may have been written (0 if there is none).
     """
 
     leader: Broker

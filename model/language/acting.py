@@ -35,7 +35,7 @@ def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (
 
 
 _DRAWN: list[list[Any]] = []
-"""The values that the current actions will choose, with those of the innermost action last."""
+"""The values that `choose` will return in the current actions, with those of the innermost action last."""
 
 
 def choose(domain: Any, /) -> int:

@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
     def __init__(self, value: str) -> None:
         self.over_behaviours = value in ("leads-to", "at-most")
-        """Whether properties of this kind are about behaviours, and so checked on the state graph after a search."""
+        """Whether properties of this kind are about behaviours, and thus checked on the state graph after a search."""
         self.must_hold = value in ("always", "step")
         """Whether the property must hold in every state or step, as ablation, faults and proofs require."""
 
@@ -48,8 +48,8 @@ class Property:
 
     `on` limits a predicate over transitions to those of one action; the predicate then takes the action's parameters
     too. If the property is about whole behaviours, `eventual` describes them, and `function` must eventually hold.
-    `params` are the property's own parameters. The property must hold for all of their values (a witness: for at least
-    one).
+    `params` are the property's own parameters. The property must hold for all of their values; a witness must hold for
+    at least one of them.
     """
 
     name: str

@@ -62,4 +62,4 @@ class Cast:
 
 NOBODY_SUCH = object()
 NOBODY = Cast()
-"""The cast of a machine that declares none: it is derived from the schema and the names of the actions."""
+"""The cast of a machine that declares no cast: it is derived from the schema and the names of the actions."""

@@ -37,8 +37,7 @@ class Constant(Linear, Generic[T]):
                 raise ModelError(f"a constant ({meaning}) has the {name} {value!r}: expected a whole number.")
             if abs(value) > MOST:
                 raise ModelError(
-                    f"a constant ({meaning}) has the {name} {value}, which is out of the range of numbers: use at "
-                    f"most {MOST}."
+                    f"a constant ({meaning}) has the {name} {value}, which is out of range: use at most {MOST}."
                 )
         self.default, self.low, self.high = default, low, high
         self.meaning, self.sort, self.kind, self.room = meaning, sort, kind, room

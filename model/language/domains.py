@@ -45,7 +45,7 @@ class Linear:
         return low, high
 
     def source(self) -> str:
-        """Return the sum as Python text over a record `c` of constants."""
+        """Return the sum as Python text that reads constants from a record `c`."""
         words = {name: name.source() if isinstance(name, Extreme) else f"c.{name}" for name in self.terms}
         parts = [words[name] if factor == 1 else f"{factor} * {words[name]}" for name, factor in self.terms.items()]
         if self.offset or not parts:
@@ -130,7 +130,7 @@ class Extreme(str):
         return self.of(low for low, _ in ends), self.of(high for _, high in ends)
 
     def source(self) -> str:
-        """Return the expression as Python text over a record `c` of constants."""
+        """Return the expression as Python text that reads constants from a record `c`."""
         return f"{'max' if self.greatest else 'min'}({', '.join(part.source() for part in self.parts)})"
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 ARITHMETIC = (ValueError, OverflowError, MemoryError)
-"""Python's errors for a shift by a negative number or by too many bits."""
+"""The errors that Python raises for a shift by a negative number or by too many bits."""
 
 NO_ROOM = "a number has too many digits"
 
@@ -254,7 +254,7 @@ class Interpreter:
         raise MismatchError(f"property {prop.name!r}: the engine and the plain semantics disagree about the last step.")
 
     def says(self, prop: Property, predicate: Callable[..., bool] | None, state: Key, args: tuple[int, ...]) -> bool:
-        """Evaluate a predicate of a property of behaviours. None counts as a predicate that never holds."""
+        """Evaluate a predicate of a property of behaviours. If the predicate is None, it never holds."""
         if predicate is None:
             return False
         return bool(self._guarded(prop, predicate, self.read(state), self.constants, *args))
@@ -284,7 +284,7 @@ class Interpreter:
         return list(product(*(range(max(low, 0) if low == NONE else low, high + 1) for low, high in spans)))
 
     def instance(self, fair: Fairness, step: Step) -> tuple[Any, ...] | None:
-        """Return the values of `each` for which a step satisfies `fair`, or None if it does not."""
+        """Return the values of `each` for which a step satisfies `fair`, or None if the step does not satisfy it."""
         if step.action.name not in [item.name for item in fair.actions]:
             return None
         found = []
@@ -344,7 +344,7 @@ class Interpreter:
         raise ModelError(f"InFlight({domain.bag!r}): the state has no bag of this name.")
 
     def attempts(self, item: Action, before: Key) -> Iterator[tuple[Step, Transition | DisabledError | DomainError]]:
-        """Yield the action with every combination of arguments, and the result or the guard that refuses it."""
+        """Yield the action with every combination of arguments, and the resulting transition or error."""
         return self._tried(before, self.steps(item, before), bounded=self.bounded)
 
     def possible(self, before: Key, steps: Iterable[Step]) -> Iterator[Transition]:

@@ -283,7 +283,7 @@ class Channel(Record, Generic[T]):
             yield self.items[index]
 
     def __reversed__(self) -> Iterator[T]:
-        """Iterate over the present messages from the last to the first."""
+        """Iterate over the channel's messages from the last to the first."""
         return (self.items[index] for index in reversed(range(self.items_end)))
 
     def __len__(self) -> int:

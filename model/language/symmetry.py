@@ -2,7 +2,7 @@
 
 A machine declares an `Index` of interchangeable things. A permutation renames the things wherever they occur: in
 numbers of that index, in sets of such numbers, and as the indices of arrays with one element per thing. The canonical
-form of a state is the least of its permutations. Permutations are ordered first by the values of each thing that do not
+form of a state is the least of its permutations. Permutations are ordered first by each thing's values that do not
 refer to things, and then by the whole key.
 """
 
@@ -33,19 +33,19 @@ class Things:
         self.count = count
 
     def is_thing(self, domain: Domain) -> bool:
-        """Return whether a domain consists of things, or of things and NONE."""
+        """Return whether a domain consists of interchangeable things, with or without NONE."""
         return isinstance(domain, Index) and domain.count == self.count
 
     def is_set(self, domain: Domain) -> bool:
-        """Return whether the values of a domain are sets of things."""
+        """Return whether the values of a domain are sets of interchangeable things."""
         return isinstance(domain, BitSet) and linear(domain.count) == self.count
 
     def is_named(self, domain: Domain) -> bool:
-        """Return whether values of a domain refer to things."""
+        """Return whether the values of a domain are interchangeable things, or sets of them."""
         return self.is_thing(domain) or self.is_set(domain)
 
     def is_by_thing(self, kind: ArrayOf) -> bool:
-        """Return whether an array has an element for each thing."""
+        """Return whether an array has an element for each interchangeable thing."""
         return kind.length == self.count
 
 
@@ -82,16 +82,16 @@ class Symmetry:
         return f"{self.things.count!r}{'' if alike else ' (initial states distinguish some)'}"
 
     def renamed(self, key: Key, to: tuple[int, ...]) -> Key:
-        """Return a state in which each thing n is renamed to `to[n]`."""
+        """Return a state in which each interchangeable thing n is renamed to `to[n]`."""
         found: Key = key if self._rename is None else self._rename(key, to)
         return found
 
     def order(self, key: Key) -> tuple[Any, ...]:
-        """Return a state's sort key: the numbers of each thing that refer to no thing, and then the state's key."""
+        """Return a state's sort key: for each thing, the numbers that `own` returns, and then the state's key."""
         return self.own(key), key
 
     def own(self, key: Key) -> tuple[tuple[int, ...], ...]:
-        """Return, for each thing, the numbers in its records that do not refer to things."""
+        """Return, for each interchangeable thing, the numbers in its records that do not name such things."""
         return tuple(tuple(leaf for trait in self._traits for leaf in trait(key, n)) for n in range(self.count))
 
     def canonical(self, key: Key) -> Key:
@@ -143,7 +143,7 @@ class Symmetry:
     # -- the numbers of a thing
 
     def _by_thing(self, record: type[Record]) -> Iterator[Callable[[Key, int], tuple[int, ...]]]:
-        """For each array of things that is in no array or bag, yield a function that returns a thing's numbers."""
+        """Yield, for each array of things that is in no array or bag, a function that returns a thing's numbers."""
         for place, (_, kind) in enumerate(fields(record)):
             if isinstance(kind, ArrayOf) and self.things.is_by_thing(kind):
                 yield partial(self._own, place, kind.element)
@@ -159,7 +159,7 @@ def _within(place: int, inner: Callable[[Key, int], tuple[int, ...]], key: Key, 
 
 
 def traits(things: Things, kind: FieldType, value: Any) -> Iterator[int]:
-    """Yield the numbers in a part of a state that do not refer to things, excluding relations between things."""
+    """Yield the numbers in a part of a state that do not name things, except those in bags and in arrays of things."""
     match kind:
         case Scalar():
             if not things.is_named(kind.domain):

@@ -4,7 +4,7 @@ KIP-320 fixes a bug in its first try: comparing the epoch of the last record is 
 in another leader epoch. For example, replica 2 leads in epoch 0 with replica 1 in its ISR. Replica 1 leads in epoch 1
 and adds replica 0 to the ISR. Replica 2 is elected for epoch 2 but still acts in epoch 0, and replica 1 already follows
 it. Replica 0 lacks the records that replicas 1 and 2 then commit, although it is in the ISR (13 states with three
-replicas and three epochs). Likewise, a leader could count a replica that is in an older epoch and will truncate.
+replicas and three epochs). Likewise, a leader could rely on a replica that is in an older epoch and will truncate.
 
 With the fix, fetches, ISR changes, the high watermark and truncation (again once per epoch) require equal leader
 epochs. Modelled on hachikuji/kafka-specification, Kip320.

@@ -34,11 +34,11 @@ class C(Constants):
     moves = bound(1, low=0, high=3, meaning="AlterReplicaLogDirs requests, which start or cancel a move")
     kills = bound(1, low=0, high=2, meaning="times that the broker is killed and starts again")
     failures = bound(0, low=0, high=1, meaning="directories that fail")
-    changes = bound(0, low=0, high=2, meaning="other changes of the partition, for example of its ISR")
+    changes = bound(0, low=0, high=2, meaning="other changes to the partition, for example to its ISR")
     copies_are_recovered = switch(
         default=True, meaning="when the broker starts, an assigned copy becomes the log (KAFKA-16082)"
     )
-    changes_reset = switch(default=True, meaning="changes of the partition reset a promotion (KAFKA-16297)")
+    changes_reset = switch(default=True, meaning="a change to the partition resets a promotion (KAFKA-16297)")
     longer_logs_are_kept = switch(
         default=False, meaning="when the broker starts, a log that is longer than its copy is kept (HYP-27)"
     )
@@ -64,8 +64,8 @@ class Assignment(Record):
 
 class Broker(Record):
     """The broker's memory. A promotion is `queued`, `accepted` or neither (ReassignmentState). `recorded` means that
-    the controller has recorded `sent`. `changed` and `reassigned` mean that the broker has not yet applied a change.
-    `leads` means that the broker has learned that it leads.
+    the controller has recorded `sent`. Until the broker applies it, `reassigned` marks a change of the assigned
+    directory, and `changed` any other change. `leads` means that the broker has learned that it leads.
     """
 
     serves: bool

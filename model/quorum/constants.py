@@ -2,7 +2,7 @@
 
 A switch that is on by default is one of Kafka's checks or rules; turning a switch off restores the bug that it
 prevents. A switch that is off by default adds a feature, or a faulty behaviour that Kafka has or had. `clock` adds
-time. Without it, messages arrive and timeouts expire in any order, and the constants after `clock` have no effect.
+time. Without `clock`, messages arrive and timeouts expire in any order, and the constants after `clock` have no effect.
 """
 
 from enum import IntEnum
@@ -198,7 +198,7 @@ class C(Constants):
         Emptiness.LOG_END, meaning="a consumer's fetch is parked unless its offset is below: log-end, high-watermark"
     )
     counts_answers = switch(
-        default=False, meaning="count responses that contain only a high watermark (for properties)"
+        default=False, meaning="responses that contain only a high watermark are counted, for properties"
     )
 
     # brokers

@@ -59,5 +59,5 @@ def is_sent(s: State, leader: int, follower: int) -> bool:
 
 
 def arrived(c: C, fetch: Fetch) -> bool:
-    """Return whether a message may be received, because it is due or there is no clock."""
+    """Return whether a message may be received: it is due, or the model has no clock."""
     return not c.clock or c.early_delivery or fetch.remaining == 0

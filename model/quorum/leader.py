@@ -68,7 +68,7 @@ def voters_of(s: State, c: C, n: Node) -> int:
 
 
 def counted(s: State, c: C, leader: int) -> int:
-    """Return the nodes that count for the high watermark: the voters, with or without the leader (KAFKA-16530)."""
+    """Return the nodes that the high watermark depends on: the voters, with or without the leader (KAFKA-16530)."""
     voters = voters_of(s, c, s.node[leader])
     return bits.with_member(voters, leader) if c.leader_always_counted else voters
 

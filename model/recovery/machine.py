@@ -106,9 +106,9 @@ class Budget(Record):
 class State(Record):
     """The partition. `known` is the last known ELR.
 
-    Members of the last known ELR have left the ISR or the ELR since the ISR was last large enough, and are in neither
-    now. `ghost_committed` contains the records that consumers could read, because all members of a large enough ISR had
-    them.
+    Members of the last known ELR have left the ISR or the ELR since the ISR was last large enough, and are now in
+    neither of the two. `ghost_committed` contains the records that consumers could read, because all members of a large
+    enough ISR had them.
     """
 
     leader: MaybeBroker

@@ -154,7 +154,7 @@ def has_session(s: State, c: C) -> bool:
 
 
 def is_tracked(s: State, c: C) -> bool:
-    """Return whether a contact by the broker opens a session. Until 3.9, contacts by a fenced broker do not.
+    """Return whether a contact by the broker opens a session. Until 3.9, contacts by a fenced broker open none.
 
     BrokerHeartbeatManager.touch; since 4.0, BrokerHeartbeatTracker.
     """

@@ -219,7 +219,7 @@ VERSIONS = (
 
 MACHINE = Machine(
     name="tiers",
-    sentence="logs whose older segments are in a tier: copying, deleting, and rebuilding from it (KIP-405)",
+    sentence="logs whose older segments are in a tier: copying and deleting segments, and rebuilding logs (KIP-405)",
     state=State,
     constants=C,
     initial=action()(initial),

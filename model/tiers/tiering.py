@@ -163,7 +163,7 @@ def broker_moves_local_start(s: State, c: C, broker: int) -> None:
 
 
 def is_valid(r: Replica, epoch: int, start: int, end: int) -> bool:
-    """Return whether a log contains the part of a segment that is not below the log start."""
+    """Return whether a log contains those records of a segment that are not below the log start."""
     valid = end <= r.end and end_of_epoch(r, epoch) >= end
     for offset in range(max(start, r.start), end):
         valid = valid and r.log[offset].epoch == epoch
@@ -196,7 +196,7 @@ def is_below(r: Replica, epoch: int, end: int) -> bool:
 
 
 def number(c: C, epoch: int, offset: int, begun: int) -> int:
-    """Return a segment's number in the order of epochs and offsets. An unfinished copy follows a finished copy."""
+    """Return a segment's number in the order of epochs and offsets. At one offset, a finished copy comes first."""
     return (epoch * c.log_size + offset) * 2 + begun
 
 

@@ -51,7 +51,7 @@ def note_if(build: Builder, e: Value, wrong: Value, code: int) -> None:
 
 
 def too_long(build: Builder, code: Value) -> Value:
-    """Return whether a code stands for a number of more than 64 bits, which the plain semantics would accept."""
+    """Return whether a code means that a number needs more than 64 bits, which the plain semantics would accept."""
     return build.joined("|", *(build.compared("==", code, number(one)) for one in (NUMBER, SUM)))
 
 

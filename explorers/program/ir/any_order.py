@@ -16,8 +16,8 @@ COMMUTES = (BinaryOp.ADD, BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
 
 
 def why_pure(functions: Sequence[Function], block: Iterable[Node], *, stops: bool) -> tuple[Node, str] | None:
-    """Return a node that writes, and the reason to report, otherwise None. If evaluation may stop early (`stops`), a
-    node that may fail counts as well.
+    """Return a node that writes, with the reason to report, or None if no node writes. If evaluation may stop early
+    (`stops`), a node that may fail counts as well.
     """
     for item in inside(block):
         if isinstance(item, nodes.Call) and functions[item.function].effects.writes:
@@ -268,7 +268,7 @@ def total_of(value: Expression, slot: Slot, functions: Sequence[Function]) -> ob
 
 
 def extreme_of(node: nodes.Select) -> nodes.Extreme | None:
-    """Return the extreme that an expression such as `max(best, value) if seen else value` computes, if any."""
+    """Return the `max` or `min` that an expression such as `max(best, value) if seen else value` computes, if any."""
     match node:
         case nodes.Select(
             test=Local(), then=nodes.Extreme(values=(_, Local(slot=one))) as best, other=Local(slot=other)

@@ -4,10 +4,10 @@ If the proof fails, an error names the line.
 
 The members of a numbered set, such as the brokers, are called things in this module. Numbers are classified by what
 happens to them when things are renamed: unchanged numbers, renamed things, and sets of things. A thing may only be
-compared for equality, used as an array index, or put into a set. A loop over things must give the same result in any
-order. Under these rules, renaming commutes with steps: renaming a state and then taking a step with renamed arguments
-has the same result as taking the step and then renaming. Initial states may name things, because the states reachable
-from a renamed initial state are the renamed states reachable from the original initial state.
+compared for equality, used as an array index, or put into a set. A loop over things must have the same result in every
+order of the things. Under these rules, renaming commutes with steps: renaming a state and then taking a step with
+renamed arguments has the same result as taking the step and then renaming. Initial states may name things, because the
+states reachable from a renamed initial state are the renamed states reachable from the original initial state.
 
 The proof is conservative: a rejected model may still be symmetric. To check that no model is wrongly accepted, tests
 verify on whole machines that every permutation commutes with every step of the plain semantics.
@@ -389,8 +389,8 @@ def said(kind: Kind) -> str:
 
 
 def removes_all(functions: Sequence[Function], loop: nodes.For) -> tuple[Expression, Expression] | None:
-    """If the loop removes every message of a bag that passes a test, and the test does not read the bag, return the bag
-    and the test. In a model, the outer loop removes the first matching message as often as messages fit in the bag.
+    """Return the bag and the test of a loop that removes every message of the bag that passes the test, which must not
+    read the bag. In a model, the outer loop removes the first matching message as often as messages fit in the bag.
     """
     match loop:
         case nodes.For(

@@ -30,7 +30,7 @@ NEVER: Failures = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """The position of a node in its file. It has the attributes of `ast` nodes, so messages accept both."""
+    """The position of a node in its file. It has the attributes of `ast` nodes, so error messages accept both."""
 
     lineno: int
     col_offset: int
@@ -295,8 +295,8 @@ class Assign(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Store(Node):
-    """Store a number in a scalar field or element. The value is evaluated first, then the place. VALUE: the value may
-    be outside the domain. An index in the place is checked before the value.
+    """Store a number in a scalar field or element. The value is evaluated first. Then the place is evaluated, which
+    checks its indices. Finally, the domain is checked. VALUE: the value may be outside the domain.
     """
 
     place: Field | Element
@@ -306,7 +306,7 @@ class Store(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copy(Node):
-    """Copy a record into another place of the same class. The source is evaluated before the place."""
+    """Copy a record into another place of the same class. The source record is evaluated before the place."""
 
     place: Field | Element
     source: Expression

@@ -237,9 +237,9 @@ def path_of(place: nodes.Expression, names: Mapping[nodes.Slot, Where]) -> Where
 def unshared_bounds(program: Program) -> frozenset[str]:
     """Return the bounds that only their own guards and effects read, apart from domains and bags that grow with them.
 
-    A comparison that is true stays true with a larger constant. Three kinds of reads disqualify a bound: by the size of
-    an array, which may change a loop; by a parameter's domain, which determines the values to try; and by a domain or
-    bag that shrinks.
+    A comparison that is true stays true with a larger constant. A bound is excluded if one of three things reads it:
+    the size of an array, which may change a loop; a parameter's domain, which determines the values to try; or a domain
+    or bag that shrinks.
     """
     elsewhere = {
         *shrinking_in_record(program.machine.state),

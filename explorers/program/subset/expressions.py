@@ -76,7 +76,7 @@ class Expressions:
                     instead = hints.constant(node.value)
                     self.refuse(node, f"{node.value!r} is outside the modelling language", instead)
                 if node.value > MOST:
-                    self.refuse(node, f"{node.value} is out of the range of numbers", f"use at most {MOST}")
+                    self.refuse(node, f"{node.value} is out of range", f"use at most {MOST}")
                 return INT
             case ast.Name():
                 return self.load(node)
@@ -161,9 +161,7 @@ class Expressions:
     def fitting(self, node: ast.expr, found: int) -> int:
         if abs(found) > MOST:
             shown = found if abs(found) < 10**30 else f"a number of {found.bit_length():,} bits"
-            self.refuse(
-                node, f"{ast.unparse(node)} is {shown}, which is out of the range of numbers", f"use {-MOST} to {MOST}"
-            )
+            self.refuse(node, f"{ast.unparse(node)} is {shown}, which is out of range", f"use {-MOST} to {MOST}")
         return found
 
     def attribute(self, node: ast.Attribute) -> Type:

@@ -122,7 +122,7 @@ class Places:
         self.of: dict[str, frozenset[str]] = {name: frozenset([name]) for name in scope.made.params}
         self.added: set[str] = set()
         self.gone: set[str] = set()
-        """Parameters that may be messages which the caller has already removed from a bag."""
+        """Parameters that may be messages that the caller has already removed from a bag."""
         self.held: list[frozenset[str]] = []
         """References that were already evaluated, but will be used later."""
         self.loops: list[tuple[str, str]] = []

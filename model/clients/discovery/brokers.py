@@ -16,7 +16,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 @action(broker=Broker, image=ImageIndex)
 def broker_learns(s: State, c: C, broker: int, image: int) -> None:
-    """A broker publishes a later image to its metadata cache. The broker's replicas follow, immediately or later."""
+    """A broker publishes a later image to its metadata cache. Its replicas adopt the image immediately or later."""
     b = s.broker[broker]
     require(b.is_up)
     require(image > b.cache)
@@ -95,7 +95,7 @@ def broker_answers_request(s: State, c: C) -> None:
 
 
 def has_lost_replicas(s: State, c: C, request: Request) -> bool:
-    """Return whether the broker leads none of the requested partitions, so that it may have lost their replicas."""
+    """Return whether the broker leads none of the requested partitions, and may therefore have lost their replicas."""
     image = s.image[s.broker[request.broker].replica]
     return all(
         image.partition[partition].leader != request.broker

@@ -73,8 +73,8 @@ class Image(Record):
 
 
 class BrokerState(Record):
-    """A broker: the images that its metadata cache and its replicas use, and whether it has answered from outdated
-    metadata (recorded only if lagging brokers are counted).
+    """A broker: the images that its metadata cache and its replicas use, and whether the broker has answered from
+    outdated metadata (recorded only if lagging brokers are counted).
     """
 
     is_up: bool
@@ -230,7 +230,7 @@ def may_answer(s: State, broker: int) -> bool:
 
 
 def takes_old_answer(s: State, broker: int) -> None:
-    """If lagging brokers are counted, count this one, because its response uses outdated metadata."""
+    """If lagging brokers are counted, count this broker, because its response uses outdated metadata."""
     if s.budget.lagging_brokers < UNLIMITED:
         s.budget.lagging_brokers -= 1
         s.broker[broker].has_lagged = True

@@ -33,7 +33,7 @@ def topic_is_recreated(s: State, c: C, leader: int) -> None:
 
 @action(broker=Broker, offset=Offset)
 def broker_learns(s: State, c: C, broker: int, offset: int) -> None:
-    """A broker publishes a later image to its metadata cache. The broker's replica follows, immediately or later."""
+    """A broker publishes a later image to its metadata cache. The replica adopts it immediately or later."""
     b = s.broker[broker]
     require(offset > b.cache)
     require(offset <= s.newest)
@@ -51,7 +51,7 @@ def replica_follows(s: State, c: C, broker: int) -> None:
 
 
 def knows_tokens(c: C, broker: int) -> bool:
-    """Return whether a broker checks tokens and returns them. An old broker does neither."""
+    """Return whether a broker checks tokens and returns them. An old broker neither checks nor returns tokens."""
     return broker < c.brokers - c.old_brokers
 
 
@@ -61,7 +61,7 @@ def is_behind(s: State, c: C, call: Call) -> bool:
 
 
 def is_behind_refresh(s: State) -> bool:
-    """Return whether a muted connection forces the broker to answer the refresh first (SocketServer.Processor)."""
+    """Return whether muting (SocketServer.Processor) makes the broker answer the metadata request first."""
     return s.first == First.REFRESH and s.refresh.stage == Stage.SENT
 
 

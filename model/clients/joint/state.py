@@ -4,8 +4,8 @@ The model simplifies Kafka to keep states small:
 
 * There is one partition. The controller's log is the list of leaders. Every record changes the leader, so each offset
   stands for one leader, in one epoch of one topic incarnation, and lower offsets stand for older leaders.
-* There is one client with one store, one produce or fetch request in flight, and one metadata request. Its reads,
-  writes, backoffs and endpoints are left out (see `leader-discovery`): it may send and refresh at any time.
+* There is one client with one store, one produce or fetch request in flight, and one metadata request. The client's
+  reads, writes, backoffs and endpoints are left out (see `leader-discovery`): it may send either request at any time.
 * A body is read in one step. The model `metadata-reads` covers bodies built from several reads, components, writes and
   several clusters.
 """

@@ -43,7 +43,7 @@ def give(context: Context, cluster: int, token: int) -> None:
 
 
 def make_unknown(context: Context) -> None:
-    """Reset a store to unknown."""
+    """Reset a store, so that its context is unknown."""
     context.cluster = NONE
     context.token = NONE
 

@@ -89,7 +89,7 @@ class C(Constants):
         default=False, meaning="the cluster ID and the token are checked before the request is handled, not afterwards"
     )
     token_read = choice(
-        TokenRead.AFTER, meaning="the header's offset is read: after (the body), before (it), pinned (from one image)"
+        TokenRead.AFTER, meaning="the header's offset is read: after (the body), before (the body), pinned (one image)"
     )
     torn_reads = switch(
         default=True, meaning="a body is built from two reads of the cache, as the Metadata handler does"
@@ -100,7 +100,7 @@ class C(Constants):
     unlisted_tokens = switch(
         default=True, meaning="answers to requests that the draft does not list also carry a token"
     )
-    on_lag = choice(OnLag.ERROR, meaning="how a server reacts if it is behind the token: error, wait")
+    on_lag = choice(OnLag.ERROR, meaning="reaction of a server that is behind the token: error, wait")
     write_token = choice(
         WriteToken.CACHE, meaning="token of a forwarded write: cache, inner (the controller's if larger), wait"
     )

@@ -34,7 +34,7 @@ def names_other_cluster(s: State, call: Call) -> bool:
 
 
 def is_checked_operation(c: C, operation: int) -> bool:
-    """Return whether servers compare tokens for this operation. In the draft, they do so only for reads."""
+    """Return whether servers compare tokens for this operation. In the draft, they compare them only for reads."""
     return is_read(operation) or (c.unlisted_checked and operation == Operation.UNLISTED)
 
 
@@ -76,7 +76,7 @@ def may_check(s: State, c: C, call: Call) -> bool:
 
 
 def answer_with_error(s: State, c: C, call: Call, status: Status) -> None:
-    """Send an error. The context in its header can change a store only if the error is INCONSISTENT_CLUSTER_ID."""
+    """Send an error. Only the context in the header of INCONSISTENT_CLUSTER_ID can change a store."""
     token = s.server[call.node].cache if status == Status.INCONSISTENT else 0
     clear_answer(call)
     call.token = token

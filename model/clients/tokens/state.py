@@ -170,7 +170,7 @@ def let_pass(s: State, client: int) -> None:
 
 
 def clear_request(c: C, call: Call) -> None:
-    """Clear the fields of a completed request that are not read again; on an ordered connection, the response stays."""
+    """Clear a completed request's fields that are not read again; on an ordered connection, the response stays."""
     if not c.in_order:
         call.node = 0
     call.sent.cluster = 0

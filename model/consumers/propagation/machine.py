@@ -162,7 +162,7 @@ MACHINE = Machine(
     versions=(
         Version(
             "data-only",
-            "only records complete a fetch, as before KIP-392 and in Kafka today",
+            "only new records complete a parked fetch, as before KIP-392 and in Kafka today",
             {"propagation": Propagation.DATA_ONLY},
         ),
         Version("kip-392", "the leader tracks the high watermark in the fetch session", {}),
