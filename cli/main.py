@@ -217,7 +217,7 @@ class _Notes(io.TextIOWrapper):
 
 
 def settle_streams() -> None:
-    """Open closed standard streams, so that no file gets their descriptors, and ignore errors on stderr."""
+    """Reopen closed standard streams, so that no file gets their descriptors, and ignore errors on stderr."""
     for number in range(3):
         try:
             os.fstat(number)

@@ -216,7 +216,7 @@ def answers_without_records_are_few(s: State, c: C) -> bool:
 
 @sometimes
 def everyone_knows_a_commit(s: State, c: C) -> bool:
-    """Every node knows that a record of the controller is committed."""
+    """Every node knows that one of the controller's records is committed."""
     return (
         s.written > 0 and all(n.high_watermark == s.ghost_committed_end for n in s.node) and s.ghost_committed_end > 1
     )

@@ -19,7 +19,7 @@ __all__ = ["Search", "check", "describe", "judge", "replay"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of `checks` on first use, because pytest loads this package at startup."""
+    """Import a name from `checks` on first use, because pytest loads this package at startup."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from fencepost.testing import checks

@@ -45,7 +45,7 @@ SAID = {
 MAY = {
     "lost": "{care}it can lose records", "leaderless": "{care}a partition can stay without a leader",
     "out": "{care}a broker can stay down", "behind": "{care}a replica can stay out of the ISR",
-    "misassigned": "{care}a partition can get other replicas", "returned": "{care}deleted records can reappear",
+    "misassigned": "{care}a partition can get the wrong replicas", "returned": "{care}deleted records can reappear",
     "not-measured": "not measured", "kept": "{care}no run on a cluster lost a record",
     "safe": "yes, a complete search lost nothing", "impossible": "no, every broker has a replica already",
 }  # fmt: skip

@@ -272,7 +272,7 @@ def guarantees(*ids: str) -> Guarantees:
 
 
 def _named(name: str) -> list[Entry]:
-    """Return the entry with an id, or the entries that mention an issue or a proposal."""
+    """Return the entry with this id, or the entries that mention this issue or proposal."""
     known = {item.lower(): entry for item, entry in entries().items()}
     if name.lower() in known:
         return [known[name.lower()]]

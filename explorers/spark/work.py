@@ -361,7 +361,7 @@ def _own(folder: Path) -> None:
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UsageError(
-            f"{folder} belongs to another user: name another scratch folder with `conf='spark.local.dir=FOLDER'`."
+            f"other users can write to {folder}: name another scratch folder with `conf='spark.local.dir=FOLDER'`."
         )
 
 

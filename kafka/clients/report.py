@@ -282,7 +282,7 @@ def _verdict_of(play: Play, rule: str) -> BrokenRule | None:
 
 
 async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
-    """Return a failure of the same rule with fewer moves. A move is removed if each play without it breaks the rule."""
+    """Return a failure of the same rule with fewer moves: without a removed move, every replay breaks the rule."""
     plays = 0
     size = max(1, len(found.history.moves) // 2)
     while size and plays < most:

@@ -229,7 +229,7 @@ class Stage:
         self.cluster.take_disk_out(broker)
 
     def put_disk_back(self, broker: int) -> None:
-        self.story.tell(f"add the disk to log.dirs of broker {broker} again", "operator")
+        self.story.tell(f"add the disk back to log.dirs of broker {broker}", "operator")
         self.cluster.put_disk_back(broker)
 
     def wait_stopped(self, broker: int) -> None:

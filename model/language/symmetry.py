@@ -79,7 +79,7 @@ class Symmetry:
         """Return the constant that counts the things, with a note if initial states distinguish some of them."""
         keys = set(initial)
         alike = all(self.renamed(key, to) in keys for key in keys for to in self.permutations)
-        return f"{self.things.count!r}{'' if alike else ' (initial states distinguish some)'}"
+        return f"{self.things.count!r}{'' if alike else ' (initial states distinguish some of them)'}"
 
     def renamed(self, key: Key, to: tuple[int, ...]) -> Key:
         """Return a state in which each interchangeable thing n is renamed to `to[n]`."""

@@ -265,14 +265,15 @@ def is_executor(process: psutil.Process) -> bool:
 
 @APART
 def test_real_executors_find_the_same_and_one_that_dies_costs_no_state(tmp_path: Path) -> None:
-    with started(tmp_path / "kept") as process:
+    with started(tmp_path / "kept", "--max-depth", "13") as process:
         wait_for_level(tmp_path / "kept", 11, process)
         executors = [child for child in psutil.Process(process.pid).children(recursive=True) if is_executor(child)]
         assert len(executors) >= 2
         executors[0].kill()
         out, err = process.communicate(timeout=400)
-        assert process.returncode == 0, err
-    assert told(out) == EXPECTED
+        assert process.returncode == 3, err
+    cut = {"distinct": 4627, "generated": 8951, "depth": 13, "complete": False, "verdict": "undetermined"}
+    assert told(out) == cut
 
 
 @APART

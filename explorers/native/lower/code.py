@@ -188,8 +188,8 @@ class Code:
         return self.straight(node) if self.module.is_plain(node) else self.build.decided(partial(self.decide, node))
 
     def decide(self, node: Expression, yes: str, no: str) -> None:
-        """End the current block with a condition. Evaluate only the parts that are needed, unless it is cheaper to
-        evaluate all of them.
+        """End the current block with a branch on a condition. Evaluate only the parts that are needed, unless it
+        is cheaper to evaluate all of them.
         """
         build = self.build
         if isinstance(node, nodes.Literal):

@@ -328,7 +328,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
         lines, first = source_lines(python)
     except (OSError, TypeError):
         said = f"{getattr(python, '__name__', repr(python))}() has no source text, but the checker must read it"
-        raise ModelError(f"{said}. Instead, write the function in a file.") from None
+        raise ModelError(f"{said}. Write the function in a file.") from None
     if was_edited(python):
         raise ModelError(
             f"{path_shown(python.__code__.co_filename)} was edited after it was imported, but {python.__name__}() "
