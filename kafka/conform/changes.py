@@ -78,7 +78,7 @@ class Image(NamedTuple):
 
 
 class RequestedChange(NamedTuple):
-    """A requested change to `target` (ISR or replicas), electable brokers, and brokers that may have lost records."""
+    """A requested change: the ISR or replicas (`target`), electable brokers, and brokers that may have lost records."""
 
     what: ChangeKind
     target: int = 0

@@ -38,7 +38,7 @@ class Sight(StrEnum):
     NOTICED = "noticed"
     """Kafka's result matched the model, not the variant."""
     TOGETHER = "noticed-with-others"
-    """Kafka's result matched the model only when all other checks of the action were removed too."""
+    """Like NOTICED, but only when the variant lacked all other checks of the action too."""
     UNNOTICED = "unnoticed"
     """Kafka's result matched the variant, not the model."""
     UNTRIED = "untried"

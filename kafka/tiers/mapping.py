@@ -27,7 +27,7 @@ NOT_COMPARED: dict[str, str] = {
 }
 LIMITS: tuple[str, ...] = (
     "The driver computes the leader's high watermark and where logs diverge, as Partition and the fetcher thread do.",
-    "In the model, a finished and an unfinished copy of an epoch are merged if they start at the same offset.",
+    "In the model, at most one finished and one unfinished copy of an epoch start at an offset; others are merged.",
     "A rebuilt follower gets its epochs from the leader, not from the tier's index.",
 )
 AS_DRIVEN = {"segment": 1, "failures": 0, "moves": 0, "late_copies": 0}

@@ -180,7 +180,7 @@ def is_moot(s: State, c: C, m: AlterPartition) -> bool:
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
-    """Return whether a broker leads in neither of two images and acts the same in both (always without a replica)."""
+    """Return whether a broker acts the same in two images and leads in neither (without a replica: same min ISR)."""
     one, other = s.image[index], s.image[later]
     if one.raised != other.raised:
         return False

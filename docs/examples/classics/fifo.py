@@ -1,8 +1,8 @@
 """A queue between a sender and a receiver, with a handshake over a wire on each side.
 
-This is Lamport's `InnerFIFO`, from "Specifying Systems". A wire has a value and two bits; the bits differ until the
-receiver takes the value. The queue may grow without limit, so the search bounds its length. If a step would exceed the
-bound, TLC counts the step but discards the resulting state; here, a guard that names the bound blocks the step.
+This is Lamport's `InnerFIFO`, from "Specifying Systems". A wire has a value and two bits, which differ while the
+value has not been received. The queue may grow without limit, so the search bounds its length. If a step would exceed
+the bound, TLC counts the step but discards the resulting state; here, a guard that names the bound blocks the step.
 """
 
 from typing import Annotated

@@ -1,7 +1,7 @@
 """Detection of reached bounds: the guards of an action are evaluated again, but guards that are bounds always pass.
 
-`model/language/bounds.py` defines reached bounds. To keep the search fast, a separate function does this, and runs only
-if a guard for a bound refused a step in a state, and the bound is not yet recorded for that state.
+`model/language/bounds.py` defines reached bounds. To keep the search fast, a separate function detects them, and
+runs only if a guard for a bound refused a step in a state, and the bound is not yet recorded for that state.
 """
 
 from collections.abc import Iterable
