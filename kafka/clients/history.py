@@ -384,8 +384,8 @@ def require_possible(history: History, written: tuple[object, object] = (FORMAT,
     if history.rule and history.rule not in NAMES:
         raise ValueError(f"there is no rule {history.rule!r}")
     if not history.moves or written != (FORMAT, PROTOCOL):
-        wanted = f"format {FORMAT}, protocol {PROTOCOL} and a move"
-        raise ValueError(f"expected {wanted}, but got {written[0]}, {written[1]} and {len(history.moves)} moves")
+        expected = f"format {FORMAT}, protocol {PROTOCOL} and a move"
+        raise ValueError(f"expected {expected}, but got {written[0]}, {written[1]} and {len(history.moves)} moves")
 
 
 def of_archive() -> list[History]:
