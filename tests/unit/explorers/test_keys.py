@@ -18,7 +18,7 @@ from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import MismatchError
 
-from tests.helpers.parameters import few, words
+from tests.helpers.parameters import words
 
 MODULE = SimpleNamespace(**shared())
 pytestmark = pytest.mark.xdist_group("keys")
@@ -89,7 +89,8 @@ def require_same(made: Any, rows: Any) -> None:
     assert [getattr(made.result, name) for name in NAMES] == [getattr(rows.result, name) for name in NAMES]
 
 
-@pytest.mark.parametrize(("large", "workers"), few([(0, 2), (7_000, 1)], 2, several=True), ids=["at once", "later"])
+@pytest.mark.long
+@pytest.mark.parametrize(("large", "workers"), [(0, 2), (7_000, 1)], ids=["at once", "later"])
 def test_a_search_finds_the_same_with_keys_and_notices_a_damaged_node(rows: Any, large: int, workers: int) -> None:
     made = searched(large, workers=workers)
     assert all(part.keys is not None for part in made.partitions)
@@ -102,7 +103,7 @@ def test_a_search_finds_the_same_with_keys_and_notices_a_damaged_node(rows: Any,
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("large", few([0, 7_000, 1 << 40], 3), ids=["keys", "later", "rows"])
+@pytest.mark.parametrize("large", [0, 7_000, 1 << 40], ids=["keys", "later", "rows"])
 def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_full_one(
     rows: Any, large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,8 +137,9 @@ def test_a_search_that_spills_finds_the_same_on_the_disk_and_goes_on_after_a_ful
         assert made.result.levels == rows.result.levels
 
 
-@pytest.mark.parametrize("spill", few([True, False], 2))
-@pytest.mark.parametrize(("first", "then"), few([(0, 1 << 40), (1 << 40, 0), (0, 0)], 3, several=True))
+@pytest.mark.long
+@pytest.mark.parametrize("spill", [True, False])
+@pytest.mark.parametrize(("first", "then"), [(0, 1 << 40), (1 << 40, 0), (0, 0)])
 def test_a_checkpoint_does_not_depend_on_the_store(
     rows: Any, tmp_path: Path, first: int, then: int, *, spill: bool
 ) -> None:
@@ -148,6 +150,7 @@ def test_a_checkpoint_does_not_depend_on_the_store(
     require_same(made, rows)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compact", [False, True])
 def test_a_checkpoint_with_empty_partitions_is_resumed_on_disk(rows: Any, tmp_path: Path, *, compact: bool) -> None:
     options: Any = {"checkpoint": str(tmp_path), "spill": str(tmp_path), "compact": compact}
