@@ -8,6 +8,11 @@ SLACK = 0.05
 NOBODY = -1
 """The value that stands for a missing leader, epoch or offset."""
 
+
+def name_of(leader: int) -> str:
+    return "no broker" if leader == NOBODY else f"broker {leader}"
+
+
 Kind = Literal[
     "request", "answer", "hint", "metadata", "preferred", "committing", "lost", "written", "delivered", "acked",
     "failed", "reported", "truncated", "settled", "moved", "died", "omitted",

@@ -14,7 +14,7 @@ from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.running.files import read_named
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.clients.duties import NAMES
-from fencepost.kafka.clients.events import NOBODY, Event, Play
+from fencepost.kafka.clients.events import NOBODY, Event, Play, name_of
 from fencepost.kafka.driver.walks import Cover, state_graph
 from fencepost.kafka.driver.walks import walks as model_walks
 from fencepost.model.language.constants import Constants
@@ -429,7 +429,7 @@ def _line(event: Event) -> str:
     if event.kind == "preferred":
         return f"b{event.broker}-->>client: broker {event.leader} is the preferred replica of {part}"
     if event.kind in ("hint", "metadata"):
-        leader = "no broker" if event.leader == NOBODY else f"broker {event.leader}"
+        leader = name_of(event.leader)
         error = f" (error {event.error})" if event.error else ""
         return f"b{event.broker}-->>client: {event.kind}: {leader} is the leader of {part}{known}{error}"
     told = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from fencepost.kafka.clients.events import NOBODY, Event, Play
+from fencepost.kafka.clients.events import NOBODY, Event, Play, name_of
 from fencepost.kafka.clients.wire import FENCED_EPOCH, NOT_LEADER, OUT_OF_RANGE
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
@@ -178,13 +178,9 @@ def _ignored(known: Beliefs, request: Event) -> list[Event]:
     return [event for event in known.ignored if newest.at < event.at <= known.known_at(request.since)]
 
 
-def _named(belief: Belief) -> str:
-    return "no broker" if belief.leader == NOBODY else f"broker {belief.leader}"
-
-
 def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None:
     of = " of the recreated topic" if newest.topic > known.trail[0].topic else ""
-    leader = _named(newest)
+    leader = name_of(newest.leader)
     shown = f"{request.api} goes to broker {request.broker}, but {leader} is the leader in epoch {newest.epoch}{of}"
     for event in reversed([item for item in known.ignored if newest.at < item.at <= request.at]):
         if event.leader == request.broker:
@@ -192,7 +188,7 @@ def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None
             then = max(known_then, key=lambda item: (item.topic, item.epoch, item.at))
             why = (
                 f"{request.api} goes to broker {request.broker}, which {event.kind} named with epoch {event.epoch}, "
-                f"although {_named(then)} is the leader in epoch {then.epoch}"
+                f"although {name_of(then.leader)} is the leader in epoch {then.epoch}"
             )
             judge.breaks(_ignoring(event), request, why)
             return

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fencepost.kafka.clients.duties import RULES
-from fencepost.kafka.clients.events import NOBODY, Event, Play
+from fencepost.kafka.clients.events import NOBODY, Event, Play, name_of
 from fencepost.kafka.clients.history import APPLICATION, BESIDES, CODES, ERROR_NAMES, ERRORS, FOLLOWERS, PRODUCERS
 from fencepost.kafka.clients.rules import BrokenRule
 
@@ -96,7 +96,7 @@ def _at_client(event: Event) -> str:
     where, of = f"broker {event.broker}", "" if event.epoch == NOBODY else f" in epoch {event.epoch}"
     numbers = f" ({event.value}, producer {event.producer}, sequence {event.sequence})" if event.producer else ""
     if event.kind in ("metadata", "hint"):
-        leader = "no broker" if event.leader == NOBODY else f"broker {event.leader}"
+        leader = name_of(event.leader)
         error = f" (error {ERROR_NAMES.get(event.error, event.error)})" if event.error else ""
         by = "metadata" if event.kind == "metadata" else "a hint"
         return f"learns from {where}, through {by}, that {leader} is the leader{of}{error}"
