@@ -130,7 +130,10 @@ DRAWN = 60  # number of machines that the suite draws
 
 def hoisting(patch: pytest.MonkeyPatch) -> None:
     """Count one refusal even if a guard refuses before a parameter is chosen."""
-    alone = lambda self, item: self.found.append(Guarded(self.action.guards[item.number], item, ()))  # noqa: E731 (short)
+
+    def alone(self: Nesting, item: Any) -> None:
+        self.found.append(Guarded(self.action.guards[item.number], item, ()))
+
     patch.setattr(Nesting, "test", alone)
 
 
@@ -142,14 +145,20 @@ def packing(patch: pytest.MonkeyPatch) -> None:
 
 def masks(patch: pytest.MonkeyPatch) -> None:
     """Turn off the whole guard instead of a part of it."""
-    whole = lambda self, guard: self.masks.slots[self.numbers[guard.action, guard.number]][0]  # noqa: E731 (short)
+
+    def whole(self: masked.MaskedSearch, guard: Any) -> int:
+        return self.masks.slots[self.numbers[guard.action, guard.number]][0]
+
     patch.setattr(masked.MaskedSearch, "slot", whole)
 
 
 def checks(patch: pytest.MonkeyPatch) -> None:
     """Leave out the checks of stores."""
     true = ranges.Ranges.left
-    never = lambda self, node: ranges.NEVER if isinstance(node, nodes.Store) else true(self, node)  # noqa: E731 (short)
+
+    def never(self: ranges.Ranges, node: Any) -> Any:
+        return ranges.NEVER if isinstance(node, nodes.Store) else true(self, node)
+
     patch.setattr(ranges.Ranges, "left", never)
 
 
