@@ -1,4 +1,4 @@
-"""The checks of a change, within five minutes: two parallel lanes, tests in one and every other check in the other."""
+"""The checks of a change, in two parallel lanes: tests in one, and every other check in the other."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ INSTALLED = KEPT / "installed"
 PYTHON = sys.executable
 UV = [str(Path(PYTHON).parent / "uv"), "pip", "install", "--quiet", "--python", PYTHON]
 SPARK = [*UV, "--config-setting=--build-option=--compression=stored", "pyspark>=4"]
-"""PySpark has no wheel: uv builds one, and compressing it would take longer than all the rest."""
+"""PySpark has no wheel: uv builds one, and compressing it would nearly double the time."""
 WITHOUT_JAVA = (
     "Spark's tests were left out: they need Java 17 or newer, which was not found. Install it (Debian: "
     "apt-get install openjdk-17-jre-headless) or set JAVA_HOME."
