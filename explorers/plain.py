@@ -96,8 +96,8 @@ class PlainSearch(Stoppable):
     def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
         reached: list[Key] = []
         self.counting = {name for name in self.guards.declared if self.reached[name] < ENOUGH}
-        for state in level:
-            why = self.limit(time.perf_counter() - began)
+        for number, state in enumerate(level):
+            why = self.limit(time.perf_counter() - began, 0 if number % 100 else peak_memory())
             if why:
                 return reached, why
             alive = False
@@ -149,8 +149,8 @@ class PlainSearch(Stoppable):
     def violated(self) -> bool:
         return any(item.name in self.decided and item.kind is not Kind.SOMETIMES for item in self.properties)
 
-    def limit(self, seconds: float) -> str:
-        return self.stop_asked or self.options.limit(seconds, len(self.parents), peak_memory())
+    def limit(self, seconds: float, memory: int) -> str:
+        return self.stop_asked or self.options.limit(seconds, len(self.parents), memory)
 
     def path(self, state: Key, prop: Property | None) -> Path:
         chain: list[Key] = []

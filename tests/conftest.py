@@ -11,9 +11,10 @@ from fencepost.explorers.native.llvm.objects import CHEAP
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile machines cheaply when long tests are left out: optimizing takes eight times as long."""
+    """When long tests are left out, compile machines cheaply, eight times as fast, and do not wait for the disk."""
     if config.getoption("-m") == "not long":
         native.load.__defaults__ = (CHEAP,)
+        os.fsync = os.fstat
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

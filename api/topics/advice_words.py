@@ -124,7 +124,7 @@ def answer_of(data: Json, item: Json) -> str:
     said = ONLY if _is_of_only_replica(item) else said
     if harm is not item:
         seen = row_of(item)[1].removeprefix("unknown; ").partition(f" {SAID[harm['outcome']]}")[0]
-        said += f", seen with {seen}" if settings["acks"] == "all" else ""
+        said += f", seen with {seen.removeprefix('with ')}" if settings["acks"] == "all" else ""
     if settings["acks"] != "all":
         said = f"acks={settings['acks']} is not modelled; with acks=all {said}"
     return f"{title[0].upper()}{title[1:]}: {said} ({where})."

@@ -13,7 +13,8 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from types import UnionType
+from functools import lru_cache
+from types import CodeType, UnionType
 from typing import Annotated, Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
@@ -503,7 +504,7 @@ class Schema:
         self.state, self.constants = state, constants
         self._bound: dict[type[Record], type[Record]] = {}
         self._makers: dict[type[Record], Callable[[Key], Any]] = {}
-        self._read = eval(f"lambda s: {_key_source('s', Nested(state))}")  # noqa: S307 (our own text, for speed)
+        self._read = eval(_code(f"lambda s: {_key_source('s', Nested(state))}", "eval"))  # noqa: S307 (our own text, for speed)
         self._bags = [name for name, field in fields(state) if isinstance(field, BagOf)]
         self._zero = self.zero(state)
 
@@ -596,7 +597,7 @@ class Schema:
                 value_text = value
             lines.append(f"set_{value}(made, {value_text})")
         body = "\n".join("    " + line for line in [*lines, "return made"])
-        exec(f"def make(key):\n{body}\n", scope)  # noqa: S102 (our own text, for speed)
+        exec(_code(f"def make(key):\n{body}\n", "exec"), scope)  # noqa: S102 (our own text, for speed)
         self._makers[record] = scope["make"]
         return self._makers[record]
 
@@ -661,6 +662,11 @@ def _checker(low: int, high: int, kind: type[int]) -> Callable[..., int]:
         return number if kind is int else kind(number)
 
     return check
+
+
+@lru_cache(maxsize=1000)
+def _code(text: str, mode: str) -> CodeType:
+    return compile(text, "<record>", mode)
 
 
 def _key_source(path: str, field: FieldType, depth: int = 0) -> str:

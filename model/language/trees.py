@@ -7,6 +7,8 @@ thread at a time.
 
 import ast
 import inspect
+import io
+import linecache
 import os
 import re
 import textwrap
@@ -40,11 +42,34 @@ def expression_of(text: str) -> ast.expr:
 def source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
     """Return a function's lines as executed and the number of the first line; raise OSError if they are unavailable."""
     python = inspect.unwrap(function)
-    text = getattr(python, "__globals__", {}).get(TEXT)
-    if text is None or python.__code__.co_filename.startswith("<"):
+    code = getattr(python, "__code__", None)
+    if code is None:
         return inspect.getsourcelines(function)
-    first = python.__code__.co_firstlineno
-    return inspect.getblock(text.splitlines(keepends=True)[first - 1 :]), first
+    text = kept = None if code.co_filename.startswith("<") else python.__globals__.get(TEXT)
+    if text is None:
+        linecache.checkcache(code.co_filename)
+        text = "".join(linecache.getlines(code.co_filename, python.__globals__))
+    lines, ends = _functions(text)
+    first = code.co_firstlineno
+    if first in ends:
+        return lines[first - 1 : ends[first]], first
+    return inspect.getsourcelines(function) if kept is None else (inspect.getblock(lines[first - 1 :]), first)
+
+
+@lru_cache(maxsize=64)
+def _functions(text: str) -> tuple[list[str], dict[int, int]]:
+    """Return the lines of a text, and the last line of each function by its first, which is that of a decorator."""
+    ends: dict[int, int] = {}
+    try:
+        left: list[ast.stmt] = module_of(text).body
+    except (SyntaxError, ValueError):  # edited after it was executed
+        left = []
+    while left:
+        node = left.pop()
+        left += getattr(node, "body", ())
+        if isinstance(node, ast.FunctionDef):
+            ends[min([node.lineno, *(item.lineno for item in node.decorator_list)])] = node.end_lineno or 0
+    return io.StringIO(text).readlines(), ends
 
 
 def was_edited(function: Callable[..., Any]) -> bool:

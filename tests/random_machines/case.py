@@ -41,10 +41,6 @@ class Recorded(PlainSearch):
             yield transition
         self.successors[state] = found
 
-    def limit(self, _: float) -> str:
-        """Return an empty string: measuring the memory of the process takes longer than a step."""
-        return ""
-
     def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
         """Return the states of the next level, or none if there are enough."""
         many = len(self.parents) >= self.enough or sum(map(len, self.successors.values())) >= ENOUGH_STEPS

@@ -213,7 +213,7 @@ def test_topics_are_read_from_a_file(tmp_path: Path) -> None:
     assert found[1]["settings"]["unclean_election"] is True
     shown = fencepost("advise", "--topics", str(file), "--kafka", "4.1.2").stdout
     heads = [line[:10] for line in shown.split("\n")]
-    assert heads == ["Yes: 10 of", "  orders, ", "Yes: 2 of ", "  logs", "`-v` shows", ""]
+    assert heads == ["Yes: 11 of", "  orders, ", "Yes: 2 of ", "  logs", "`-v` shows", ""]
     file.write_text("orders three 2\n")
     assert "write NAME REPLICAS MIN_ISR" in fencepost("advise", "--topics", str(file)).stderr
     file.write_text("orders 3 2\norders 2 1\n")
