@@ -74,7 +74,7 @@ def play(block: Block, engine: str) -> None:
 
 
 ASKED = [
-    pytest.param(title, engine, marks=pytest.mark.long if title.startswith(LARGE) else ())
+    pytest.param(title, engine, marks=pytest.mark.long if title.startswith(LARGE) or engine == "plain" else ())
     for title in SESSIONS
     for engine in ("native", "plain")
     if title != SHARED and (engine == "native" or "ENGINE" in SESSIONS[title].answer)

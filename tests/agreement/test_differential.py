@@ -20,7 +20,7 @@ from tests.machines import id_sequence, lamps, mailbox
 
 Change = Callable[[Node], Node]
 
-PARTS = [pytest.param(6, id="a sixth"), pytest.param(1, id="whole", marks=pytest.mark.long)]
+PARTS = [pytest.param(12, id="a twelfth"), pytest.param(1, id="whole", marks=pytest.mark.long)]
 """Share of each walk that is walked."""
 SMALL = {item.MACHINE.name: item for item in (id_sequence, lamps, mailbox)}
 WALKS: dict[str, tuple[str, dict[str, int], int]] = {

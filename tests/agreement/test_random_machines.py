@@ -272,6 +272,7 @@ def test_a_false_claim_is_refuted(name: str, monkeypatch: pytest.MonkeyPatch) ->
     assert claims.ask(SHOWS[name], (kind,))["false"]
 
 
+@pytest.mark.long
 @pytest.mark.xdist_group("claims")
 def test_claims_of_every_kind_are_made_and_could_have_failed() -> None:
     found = claims.summary([claims.ask(seed, plants=False) for seed in SEEDS])

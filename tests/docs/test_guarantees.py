@@ -20,7 +20,7 @@ from fencepost.site.tables import with_tables
 from tests.helpers.commands import data_of, fencepost
 
 ROOT = ARCHIVE.parent.parent
-pytestmark = pytest.mark.xdist_group("guarantees")
+pytestmark = [pytest.mark.xdist_group("guarantees"), pytest.mark.long]
 
 
 def guarantees(*args: str) -> Result:

@@ -61,7 +61,7 @@ def fields(data: Any, inside: str = "") -> Iterator[str]:
         ("check", f"check {MAILBOX} {ROOMS} --engine plain --max-depth 2 --json"),
         ("check", f"check {ROOMS} --engine plain --json"),
         ("list", "list --json"),
-        ("guarantees", "guarantees --json"),
+        pytest.param("guarantees", "guarantees --json", marks=pytest.mark.long),
         ("compare", f"compare {ROOMS} size=2 --json"),
         ("simulate", f"simulate {ROOMS.parent / 'lamps.py'} --walks 20 --workers 1 --json"),
         ("ablate", f"ablate {ROOMS.parent / 'lamps.py'} --workers 1 --json"),

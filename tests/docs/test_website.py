@@ -218,6 +218,7 @@ def test_the_build_says_what_it_makes_unless_it_is_to_be_quiet(monkeypatch: pyte
     assert fencepost("site", "--output", str(tmp_path / "other"), "--quiet").stderr == ""
 
 
+@pytest.mark.long
 def test_no_text_of_a_link_is_a_file_and_the_menu_names_pages_that_are_there() -> None:
     texts = {place: text for place, text in links.pages(DOCS, built()).items() if not place.startswith("source/")}
     assert {place: found for place, text in texts.items() if (found := re.findall(r"\[[\w/-]+\.md\]\(", text))} == {}

@@ -325,6 +325,7 @@ def test_a_broker_to_move_to_is_needed_to_move() -> None:
     assert advise(3, 2, kafka="4.4", brokers=4).to_dict()["operations"] != list(rows.values())
 
 
+@pytest.mark.long
 def test_the_first_screen_is_a_sentence_and_a_line_for_each_operation() -> None:
     for version, elr, replicas, min_isr, rows in everywhere():
         if replicas == 3:

@@ -47,7 +47,7 @@ def test_what_fails_inside_has_its_status_and_one_message(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
-@pytest.mark.parametrize("command", [["list"], ["list", "--json"], ["guarantees"]])
+@pytest.mark.parametrize("command", few([["list"], ["list", "--json"], ["guarantees"]], 3))
 def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = _run(command, stdout=full)
@@ -122,7 +122,7 @@ KEEPING = [
 
 
 @pytest.mark.parametrize("json", few([[], ["--json"]], 2))
-@pytest.mark.parametrize(("work", "option"), few(KEEPING, 4, several=True))
+@pytest.mark.parametrize(("work", "option"), few(KEEPING, 8, several=True))
 def test_what_is_found_is_told_if_disks_are_full(work: str, option: list[str], json: list[str], tmp_path: Path) -> None:
     command, word = FOUND[work]
     file = tmp_path / option[-1]
