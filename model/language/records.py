@@ -504,7 +504,8 @@ class Schema:
         self.state, self.constants = state, constants
         self._bound: dict[type[Record], type[Record]] = {}
         self._makers: dict[type[Record], Callable[[Key], Any]] = {}
-        self._read = eval(_code(f"lambda s: {_key_source('s', Nested(state))}", "eval"))  # noqa: S307 (our own text, for speed)
+        text = f"lambda s: {_key_source('s', Nested(state))}"
+        self._read = eval(_code(text, "eval"))  # noqa: S307 (our own text, for speed)
         self._bags = [name for name, field in fields(state) if isinstance(field, BagOf)]
         self._zero = self.zero(state)
 
