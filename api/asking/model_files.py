@@ -1,6 +1,7 @@
 """Execution of a user's model file as a module that defines a protocol."""
 
 import ast
+from importlib.util import decode_source
 from pathlib import Path
 from types import ModuleType
 
@@ -11,7 +12,7 @@ from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.errors import FencepostError, ModelError, UsageError
 from fencepost.model.language.machine import Machine, described
-from fencepost.model.language.trees import module_of
+from fencepost.model.language.trees import whole_file
 
 
 def is_file(name: str) -> bool:
@@ -122,7 +123,7 @@ def _run_file(path: Path) -> Loaded:
 def _refuse_second_definitions(path: Path) -> None:
     """Raise ModelError if an action or property is defined twice, because Python would drop the first definition."""
     try:
-        body = module_of(path.read_bytes()).body
+        body = whole_file(decode_source(path.read_bytes())).body
     except (OSError, SyntaxError, ValueError):
         return  # running the file reports the error
     seen: dict[str, int] = {}

@@ -33,6 +33,12 @@ def module_of(text: str | bytes) -> ast.Module:
         return ast.parse(text)  # noqa: TID251 (here)
 
 
+@lru_cache(maxsize=8)
+def whole_file(text: str) -> ast.Module:
+    """Return the tree of a file, which the caller must not change, as `module_of` does."""
+    return module_of(text)
+
+
 def expression_of(text: str) -> ast.expr:
     """Return the tree of an expression."""
     with _ONE_AT_A_TIME:
@@ -61,7 +67,7 @@ def _functions(text: str) -> tuple[list[str], dict[int, int]]:
     """Return the lines of a text, and the last line of each function by its first, which is that of a decorator."""
     ends: dict[int, int] = {}
     try:
-        left: list[ast.stmt] = module_of(text).body
+        left = [*whole_file(text).body]
     except (SyntaxError, ValueError):  # edited after it was executed
         left = []
     while left:
