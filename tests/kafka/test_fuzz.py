@@ -58,8 +58,8 @@ def digest(seed: int, count: int) -> str:
     return last.digest
 
 
-def test_a_failed_disk_that_is_trusted_is_found_within_a_minute(tmp_path: Path) -> None:
-    found = f.fuzz(kafka="4.3.1", profile="disks", budget=60, output=tmp_path)
+def test_a_failed_disk_that_is_trusted_is_found_in_120_histories(tmp_path: Path) -> None:
+    found = f.fuzz(kafka="4.3.1", profile="disks", histories=120, output=tmp_path)
     assert found.findings.get("HYP-16")
     script = next(tmp_path.glob("hyp-16-*.fuzz"))
     assert len(Script.read(script).steps) <= 16
