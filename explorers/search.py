@@ -163,7 +163,7 @@ def _differences(run: Run, result: Result) -> Iterator[str]:
         if item.name in run.violated:
             expected = Verdict.VIOLATED
         if item.verdict is not expected:
-            yield f"{item.name}: {item.verdict}, but {expected} is expected"
+            yield f"{item.name}: {item.verdict}, expected {expected}"
         elif expected is Verdict.VIOLATED and item.path is not None and item.path.length != run.violated[item.name]:
             yield (
                 f"{item.name}: the shortest trace has {item.path.length} states, but "
@@ -175,4 +175,4 @@ def _differences(run: Run, result: Result) -> Iterator[str]:
                 yield f"{item.name}: the worst case is {worst}, but {run.worst[item.name]} is pinned"
     known = {item.name for item in result.properties}
     for name in {*run.violated, *run.unreached, *run.worst} - known:
-        yield f"{name}: a verdict is expected, but the property was not checked"
+        yield f"{name}: expected a verdict, but the property was not checked"

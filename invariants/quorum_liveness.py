@@ -294,14 +294,14 @@ observers_find_the_leader = leads_to(
 
 
 def may_register(s: State, c: C, node: int) -> bool:
-    """Return whether a controller is unregistered while another is active."""
+    """Return whether the controller of `node` is unregistered while some controller is active."""
     n = s.node[node]
     is_active = any(is_heard(s, leader) for leader in range(c.nodes))
     return bits.contains(voters_of(s, c, n), node) and n.registration != Registration.DONE and is_active
 
 
 def need_not_register(s: State, c: C, node: int) -> bool:
-    """Return whether a controller is registered, or no controller is active."""
+    """Return whether `node` has no unregistered controller, or no controller is active."""
     return not may_register(s, c, node)
 
 

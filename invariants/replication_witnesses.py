@@ -218,7 +218,7 @@ def new_directory_is_assigned(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def follower_begins_at_the_log_start(before: State, after: State, c: C) -> bool:
-    """A follower drops a log that ends below its leader's log start, and restarts at that log start."""
+    """A follower empties a log that ends below its leader's log start, and continues at the leader's log start."""
     return any(
         after.replica[broker].start > before.replica[broker].end and is_running(before, broker)
         for broker in range(c.brokers)

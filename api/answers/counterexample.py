@@ -257,7 +257,7 @@ def trace_text(trace: Trace, path: Path) -> str:
 
 
 def archived(run: Run, prop: str) -> str:
-    """Return the path of a violation's archived trace, or an empty string if the trace has other constants."""
+    """Return the path of a violation's archived trace if it has the run's constants, and otherwise an empty string."""
     from fencepost.counterexamples.trace import ARCHIVE
 
     name = run.traces.get(prop, "")

@@ -92,7 +92,7 @@ def _properties(path: Path, given: object) -> tuple[Property, ...]:
         raise UsageError(f"{path} defines no PROPERTIES: assign {what} to it.")
     if isinstance(given, Property):
         name = given.function.__name__
-        raise refused(f"{described(given)}, not a tuple: write a tuple, with its comma: ({name},).")
+        raise refused(f"{described(given)}, not a tuple: write a tuple with a trailing comma: ({name},).")
     if not isinstance(given, tuple | list):
         raise refused(f"{described(given)}, not a tuple: write {what}.")
     if not given:

@@ -87,7 +87,7 @@ def _shortest(made: CheckResult) -> dict[str, Any] | None:
 
 
 def explain(name: str) -> dict[str, Any]:
-    """Explain a finding, guarantee, bug, question or claim by its id, a Kafka issue, a property, or an audit's rule."""
+    """Explain a Kafka issue, a property, an audit rule, or (by its id) a finding, guarantee, bug, question or claim."""
     if sort := SORTS.get(name.strip()):
         picked = ("name", "severity", "about", "rule", "sentence", "look", "page")
         return {"rule_of": "audit", **{key: getattr(sort, key) for key in picked}}

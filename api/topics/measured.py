@@ -84,7 +84,7 @@ def follows_version(question: Question) -> bool:
 
 
 def crashes_are_of(brokers: int, mark: str) -> bool:
-    """Return whether the table of crashes for this many brokers was measured with the machine with this mark."""
+    """Return whether the crash table for this number of brokers was measured with the model whose digest is `mark`."""
     known: Mapping[str, str] = load(NAME).get("crashes", {})
     return known.get(str(brokers)) == mark
 

@@ -125,7 +125,7 @@ def _of_expectation(report: CheckedRun) -> Outcome:
     found = [item for item in _judged(data) if item["verdict"] == got]
     shown = "; ".join(_describe(report, item) for item in found)
     end = End.PASSED if data["as_expected"] else End.ERROR if got == "undetermined" else End.FAILED
-    message = f"{got}, as expected: {shown}" if data["as_expected"] else f"{got}, but {wanted} is expected: {shown}"
+    message = f"{got}, as expected: {shown}" if data["as_expected"] else f"{got}, expected {wanted}: {shown}"
     worst: Mapping[str, Any] = next(iter(found), {})
     prop = report.found.select((worst["name"],))[0] if worst else None
     return Outcome(report, "verdict", end, got, message, prop, tuple(worst.get("steps", ())), worst.get("length", 0))

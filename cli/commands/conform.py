@@ -112,7 +112,7 @@ def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> N
 
 
 def _untried(run: Any) -> list[str]:
-    """Return the budgets that are 0. The comparison does not test faults of these kinds."""
+    """Return the fault budgets that are 0. The comparison does not test the kinds of faults that they limit."""
     if not hasattr(run, "constants") or not hasattr(run, "outcome"):
         return []
     from fencepost.explorers.evidence.faults import fault_kinds

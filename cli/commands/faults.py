@@ -88,9 +88,7 @@ def headline(data: Json, properties: Iterable[Property]) -> str:
         where = f"in {len(broken)} of {len(points)} settings, such as {name_of(least['setting'])} "
         return violation(properties, name, f"{where if len(points) > 1 else ''}with {breaks_with(least)}")
     if any(point["undetermined"] for point in points) or not points:
-        return (
-            f"Undetermined: no tried combination of faults violates `{name}`, but some combinations could not be tried."
-        )
+        return f"Undetermined: no combination of faults that was tried violates `{name}`, but some could not be tried."
     settings = f", in all {len(points)} settings" if len(points) > 1 else ""
     return f"`{name}` tolerates {tolerated(points[0])}{settings}."
 

@@ -131,7 +131,7 @@ def _size(trace: Counterexample) -> str:
     if path.loop is None:
         of_behaviours = prop is not None and prop.kind.over_behaviours
         return f"{'a trace of' if of_behaviours else 'the shortest trace has'} {counted(path.length, 'state')}"
-    end = f"a loop that starts at the {_nth(path.loop + 1)}"
+    end = f"ending in a loop that starts at the {_nth(path.loop + 1)}"
     if path.loop == path.length - 1:
         end = "at the end of which the system may stop"
     return f"a trace of {counted(path.length, 'state')}, {end}"

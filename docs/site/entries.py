@@ -149,7 +149,7 @@ BROUGHT_BACK = (
     "These are bugs that Kafka had, and hazards that its KIPs rule out. Each has a switch in a model that restores it. "
     "The number after a property is the length of the shortest trace in states. *Distinct* counts the states with "
     "the bug, and *without* counts those of the twin: a run in which the property holds, and which differs only in "
-    "the constants of the second column. *Seconds* are for two workers, without compilation. For bugs that are not "
+    "the constants of the second column. *Seconds* are for two workers, excluding compilation. For bugs that are not "
     "modelled, the row gives the reason.\n\nA run of a bug names the property nearest to its cause, then its "
     "effect: in replication, the loss of a committed record (`leader-has-committed`). All rows of replication except "
     "B14 include the fixes for HYP-1, HYP-2, HYP-3 and HYP-9, so that only the bug appears. The row of B09 with two "

@@ -61,7 +61,7 @@ class Source:
     those of steps that several bounds block.
     """
     counting: int | None = None
-    """Position in the check array of the bit mask that selects the bounds to count."""
+    """In the check array, the position of the bit mask that selects the bounds to count."""
     general: "Source | None" = None
     """The general module from which this module was made, if this module is for one run's constants."""
     specialize: "Callable[[Constants], Source] | None" = None

@@ -222,8 +222,8 @@ def expand_pieces(
     A batch specifies the position of its rows, the range to expand, and the state numbers. The kernel adds the number
     of rows without a successor, and the first such row, to the batch. `tasks` = [next batch, number of batches] may be
     shared by several callers. With `trees`, states are stored as keys, so they are first decoded to rows, and the
-    hashes of successors are replaced by keys. Return -1, or the number of a batch after which one of the `watched`
-    positions of `e` is nonzero.
+    hashes of successors are replaced by keys. Return the number of a batch after which one of the `watched` positions
+    of `e` is nonzero, or -1 if none is found.
     """
     n = take(tasks)
     while n < tasks[1]:
@@ -254,7 +254,9 @@ def judge_pieces(
     judge: Judge, e: Checks, pieces: I64ss, c: Constants, found: I64ss, tasks: I64s,
     trees: I64ss, steps: I64ss, opened_to: I64, opened: U64ss,
 ) -> I64:  # fmt: skip
-    """Check the properties of states in batches, as in `expand_pieces`. Return -1, or the batch with a failed check."""
+    """Check the properties of states in batches, as in `expand_pieces`. Return the number of a batch with a failed
+    check, or -1 if no check failed.
+    """
     n = take(tasks)
     while n < pieces.shape[0]:
         first, last = pieces[n, FIRST], pieces[n, LAST]

@@ -157,7 +157,9 @@ def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag
 
 
 def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
-    """Return ascending slots; if `on` holds, a message is added after all messages that are not greater."""
+    """Return the slots. If `on` holds, `message` is inserted after all messages, or, if the bag is ordered, after all
+    messages that are not greater.
+    """
     found: Slots = []
     shifts: Flag = False
     earlier: tuple[Flag, Rec] = (False, bag.blank)

@@ -28,7 +28,7 @@ FIRST_SECONDS = 3.0
 """Seconds to wait for the first answer: the address may not belong to a broker."""
 MOST_BYTES = 1 << 28
 """An answer above this size is not from Kafka: other protocols start with text, which reads as a larger number."""
-PLAIN = "write the address of a broker's PLAINTEXT listener, and check that the broker runs"
+PLAIN = "write the address of a broker's PLAINTEXT listener, and check that the broker is running"
 LOOPBACK = ("127.", "::1")
 REPLICAS, RECORDS = 3, 2
 

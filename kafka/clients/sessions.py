@@ -105,7 +105,9 @@ class OwnClient:
                 await self._ask()
 
     async def _call(self, at: tuple[str, int], api: int, version: int, values: dict[str, Any], of: int = NOBODY) -> Any:
-        """Send a request and return its answer. Each partition has its own connections, so no request waits."""
+        """Send a request and return its answer. Each partition has its own connections, so its requests do not wait for
+        those of other partitions.
+        """
         if (at, of) not in self.links:
             reader, link = await asyncio.open_connection(*at)
             self.links[at, of] = (reader, link, asyncio.Lock())

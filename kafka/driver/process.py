@@ -75,7 +75,7 @@ class Driver:
     def _greeting(self) -> str:
         told = self._read().get("kafka")
         if not isinstance(told, str):
-            raise DriverError(f"the driver for Kafka {self.release.version} started with an unexpected line.")
+            raise DriverError(f"the driver for Kafka {self.release.version} printed an unexpected first line.")
         return told
 
     def ask(self, line: str) -> dict[str, Any]:

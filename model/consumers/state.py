@@ -12,7 +12,7 @@ The model simplifies Kafka to keep states small:
 * A consumer's request and its response are one step, except for out-of-range responses from a preferred replica, of
   which `late_errors` may arrive at any time.
 * Each replica moves its own log start, and responses contain the leader's log start. A follower whose log ends below
-  the leader's log start restarts at that log start.
+  the leader's log start empties the log and continues at the leader's log start.
 """
 
 from enum import IntEnum

@@ -115,7 +115,8 @@ def _checked(
     for word, items, kind in (("fair", fair, Fairness), ("without", without, Action)):
         if not isinstance(items, tuple):
             raise ModelError(
-                f"{what}: `{word}` is {items}, not a tuple: write a tuple, with its comma: {word}=({_written(items)},)."
+                f"{what}: `{word}` is {items}, not a tuple: write a tuple with a trailing comma: "
+                f"{word}=({_written(items)},)."
             )
         for item in items:
             if not isinstance(item, kind):

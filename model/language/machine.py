@@ -96,7 +96,8 @@ class Machine:
         if isinstance(self.actions, Action):
             name = self.actions.function.__name__
             self._refuse(
-                f"`actions` is {described(self.actions)}, not a tuple", f"write a tuple, with its comma: ({name},)"
+                f"`actions` is {described(self.actions)}, not a tuple",
+                f"write a tuple with a trailing comma: ({name},)",
             )
         if not isinstance(self.actions, tuple):
             self._refuse(f"`actions` is {described(self.actions)}", "write a tuple of actions")

@@ -43,7 +43,7 @@ OPERATORS = {name for name, item in vars(int).items() if isinstance(item, Wrappe
 
 
 def own_operator(kind: type[int]) -> str:
-    """Return an operator that a class of numbers redefines, or an empty string if there is none."""
+    """Return an operator that a subclass of int overrides, or an empty string if it overrides none."""
     own = (base for base in kind.__mro__[: kind.__mro__.index(int)] if base.__module__ not in ("builtins", "enum"))
     return next((name for base in own for name in vars(base) if name in OPERATORS), "")
 

@@ -208,8 +208,8 @@ def broker_sends_assignment(s: State, c: C) -> None:
 def controller_assigns_directory(s: State, c: C) -> None:
     """The controller records a directory (handleAssignReplicasToDirs).
 
-    PartitionChangeBuilder elects the replica if its previous directory is online. If the new directory is offline, only
-    a replica that already leads loses leadership.
+    PartitionChangeBuilder elects the replica if its previous directory is online. If the new directory is offline, a
+    replica that already leads loses leadership, but one that does not can still be elected.
     """
     b = s.broker
     require(b.sent.to != NONE)

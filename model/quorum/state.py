@@ -2,8 +2,8 @@
 
 The model simplifies Kafka to keep states small:
 
-* A restart is one step. A node that is down behaves like a slow node, which does nothing. Its log, epoch and vote stay
-  on disk.
+* A restart is one step. A node that is down is not distinguished from a slow one: neither takes a step. Its log, epoch
+  and vote stay on disk.
 * A follower always has one fetch in flight. Until the leader handles the fetch, the fetch's content follows from the
   follower's state. Fetches from an epoch that the follower has left are kept in `late_fetches` if there is room.
 * Records in a response are read from the leader's log when the follower receives the response. A leader only appends

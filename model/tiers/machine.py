@@ -102,7 +102,9 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_starts_over(s: State, c: C, follower: int) -> None:
-    """A follower whose log ends below the leader's log start restarts at that log start (fetchOffsetAndTruncate)."""
+    """A follower whose log ends below the leader's log start empties the log and continues there
+    (fetchOffsetAndTruncate).
+    """
     require(s.leader not in (NONE, follower))
     r, f = s.replica[s.leader], s.replica[follower]
     require(f.end < r.start)

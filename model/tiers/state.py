@@ -63,7 +63,9 @@ class C(Constants):
         default=True, meaning="retention looks up which segments are in the tier if it does not know this (KAFKA-20732)"
     )
     expiry_waits = switch(
-        default=False, meaning="remote retention waits until the leader knows the copied segments (one task until 3.8)"
+        default=False,
+        meaning="remote retention waits until the leader has looked up which segments were copied (in releases up to "
+        "3.8, one task copies and deletes segments)",
     )
     truncation_lowers_tiered = switch(default=False, meaning="truncating a log updates its `tiered` offset")
     size_from_log_start = switch(default=False, meaning="segments below the log start do not count for retention")

@@ -232,7 +232,9 @@ class Acting(Sifted):
 
     @contextmanager
     def stays(self, masks: Masks) -> Iterator[None]:
-        """Run the block's code if no check has failed since the last test; otherwise the domain refuses the step."""
+        """Run the block's code if no check has failed since the last test. Otherwise, the step is dropped and counted
+        as one that leaves a domain.
+        """
         build = self.build
         end, left, stays = build.label(), build.label(), build.label()
         build.branch(self.module.failed(build, self.e), left, stays)

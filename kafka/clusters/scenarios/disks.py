@@ -12,8 +12,8 @@ the ELR flag; then only the last known leader can be elected.
 HYP-27: a move's unfinished copy replaces the complete log when the broker restarts, if the metadata already names the
 copy's directory (LogManager.recoverAbandonedFutureLogs). Kafka does not compare the ends of the two logs.
 
-HYP-28: a broker creates a log beside a copy whose original is gone. Once the controller has recorded the directory,
-each start fails to rename the copy to the log's folder (LogManager.recoverAbandonedFutureLogs), and the broker exits.
+HYP-28: a broker creates a log beside a copy whose original is gone. Once the controller has recorded the directory, the
+broker fails at each start to rename the copy to the log's folder (LogManager.recoverAbandonedFutureLogs), and exits.
 
 HYP-30: after a disk is taken out, its replicas are created on another disk. If the disk is put back with its logs, the
 broker finds two logs of a partition (LogManager.loadLog) and stops, although metadata names one log's directory.
@@ -36,8 +36,9 @@ disk fails later, each heartbeat that reports the failure causes an exception.
 HYP-33: while the controller records a failed directory for a replica, it judges the replica by its previous directory,
 and may elect it (ReplicationControlManager.handleAssignReplicasToDirs).
 
-HYP-34: a leader's replica moves before it has a record of the leader's epoch (maybeReplaceCurrentWithFutureReplica).
-The leader then cannot answer a fetch with an epoch that is between its last record's epoch and its own.
+HYP-34: a leader's replica moves before it contains a record with the leader's epoch
+(maybeReplaceCurrentWithFutureReplica). The leader then cannot answer a fetch with an epoch that is between its last
+record's epoch and its own.
 """
 
 from collections.abc import Sequence

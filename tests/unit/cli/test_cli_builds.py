@@ -135,7 +135,7 @@ def test_an_expected_violation_passes_and_a_missing_one_fails(switch: str, *, pa
     assert bool(run["results"]) is not passes
     if not passes:
         [failure] = found["verdict"]
-        assert failure.message.startswith("holds, but violated is expected")
+        assert failure.message.startswith("holds, expected violated")
 
 
 def put(monkeypatch: pytest.MonkeyPatch, *names: str, **changed: Any) -> None:
@@ -154,7 +154,7 @@ def test_runs_of_the_catalogue_pass_if_they_fail_as_they_must(tmp_path: Path, mo
 def test_a_run_that_differs_fails_where_it_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(monkeypatch, "kip101 2/2/2/2", violated={"weak-isr": 12})
     status, found, run = check(tmp_path, "--quiet")
-    message = "strong-isr: violated, but holds is expected"
+    message = "strong-isr: violated, expected holds"
     assert [(name, item.message) for name, result in found.items() for item in result] == [("strong-isr", message)]
     assert [item["message"]["text"] for item in run["results"]] == [f"kip101 2/2/2/2: {message}."]
     assert status == 1

@@ -73,10 +73,10 @@ def test_json_has_what_was_found_beside_what_was_expected() -> None:
     ("place", "change", "difference"),
     [
         (0, {"distinct": 9044}, "distinct states: 9,045, but 9,044 are pinned"),
-        (0, {"violated": {"weak-isr": 12}}, "strong-isr: violated, but holds is expected"),
+        (0, {"violated": {"weak-isr": 12}}, "strong-isr: violated, expected holds"),
         (0, {"violated": {"weak-isr": 11, "strong-isr": 12}},
             "weak-isr: the shortest trace has 12 states, but 11 are"),
-        (1, {"violated": {"weak-isr": 9}}, "weak-isr: holds, but violated is expected"),
+        (1, {"violated": {"weak-isr": 9}}, "weak-isr: holds, expected violated"),
     ],
 )  # fmt: skip
 def test_a_difference_is_named_and_ends_with_status_1(

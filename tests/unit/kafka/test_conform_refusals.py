@@ -40,7 +40,7 @@ GREETING = 'print(\'{"kafka": "4.1.2"}\', flush=True)\n'
     [
         ("import sys; sys.exit('no memory')", "died at 'its start' with status 1, saying:\nno memory"),
         ("print('hello', flush=True)", "gave an invalid answer to 'its start': b'hello'"),
-        ("print('{}', flush=True)", "started with an unexpected line"),
+        ("print('{}', flush=True)", "printed an unexpected first line"),
         ("import time; time.sleep(60)", "did not answer 'its start' within 0.5 s; the driver was ended"),
         (GREETING + "input(); print('[1]', flush=True)", "gave an invalid answer to 'look': b'[1]'"),
         (GREETING + "input(); print('{}', flush=True)", "gave an unexpected answer to 'look'"),
