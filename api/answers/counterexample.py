@@ -232,7 +232,7 @@ def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path:
 
 
 def way_of(found: Protocol, constants: Constants, to: DomainError | Path | None, *, normalize: bool) -> str:
-    """Return the path to an invalid value or to a state where engines differ. If there is none, return ""."""
+    """Return the path to an invalid value or to a state where engines differ, or "" if there is no such path."""
     from fencepost.counterexamples.history import way_text
     from fencepost.counterexamples.trace import Trace
 

@@ -23,8 +23,8 @@ MEANING = {
     "implied": "other guards of the action refuse every step that the guard refuses",
     "not-exercised": "the guard never refuses a step under these constants",
     "never-fires": "the guard's action never happens under these constants, with or without the guard",
-    "nothing-broke": "other states are reached, but no property is violated: the guard may be needed for liveness, for "
-    "requirements that no property states, with larger constants, or (if steps left a domain) with wider domains",
+    "nothing-broke": "different states are reached, but no property is violated: the guard may be needed for liveness, "
+    "for requirements that no property states, with larger constants, or (if steps left a domain) with wider domains",
     "refused": "the setting cannot be combined with the other constants",
     "undetermined": "the search ended without a decision",
 }

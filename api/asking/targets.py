@@ -149,7 +149,7 @@ def _protocol(what: Machine | Protocol | str | Path, properties: Iterable[Proper
 
 
 def find_protocol(name: str) -> Protocol:
-    """Return the protocol with this name, or the protocol that a file defines; raise UsageError if there is none."""
+    """Return the protocol with this name, or the protocol that a file defines; raise UsageError if neither exists."""
     if "\n" in name:
         raise UsageError(
             f"expected the name or the file of a protocol, not {len(name.splitlines())} lines of text: write them to "

@@ -53,8 +53,8 @@ class Minimal:
 
 @dataclass(frozen=True)
 class Tolerated:
-    """A setting of a grid. `least` is the lowest cost of faults that violate the property, or None if none of the tried
-    faults violate it. `front` lists all minimal sets of faults that violate the property.
+    """A setting of a grid. `least` is the lowest cost of faults that violate the property, or None if none of the
+    faults that were tried violate it. `front` lists all minimal sets of faults that violate the property.
     """
 
     setting: Mapping[str, Any]
@@ -95,7 +95,7 @@ class FaultsResult(Answer):
                 name_of(dict(item.setting)),
                 "undetermined"
                 if item.undetermined
-                else "no tried faults violate it"
+                else "none of the faults tried violate it"
                 if item.least is None
                 else min(sum(one.faults.values()) for one in item.front),
                 "; ".join(words_of(dict(one.faults)) for one in item.front),

@@ -50,8 +50,8 @@ class FuzzResult(Answer):
     """Results of random histories on Kafka's classes.
 
     `verdict` is `unknown` if some violation has no known cause, `known` if known findings explain all violations,
-    `nothing` if there are none, and `undetermined` after too few histories. `findings` counts violations of each known
-    finding, and `unknown` holds the shortest history of each other violation.
+    `nothing` if there are no violations, and `undetermined` after too few histories. `findings` counts violations of
+    each known finding, and `unknown` holds the shortest history of each other violation.
     """
 
     verdict: str

@@ -256,7 +256,7 @@ def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, J
 
 
 def _rank(point: Json) -> int:
-    """Return the fewest crashes that lose a record: one more than were tried if none was lost, or 0 if undecided."""
+    """Return the fewest crashes that lose a record, the number tried plus one if none do, or 0 if undecided."""
     if point["undetermined"]:
         return 0
     return int(sum(point["most"].values()) + 1 if point["least"] is None else point["least"])

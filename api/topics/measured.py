@@ -37,7 +37,7 @@ def is_measured(mark: str) -> bool:
 
 
 def driven_rows(version: str, mark: str) -> list[dict[str, Any]]:
-    """Return the figures of executions of the machine with this mark on Kafka's classes of a version."""
+    """Return the figures from executing the machine whose digest is `mark` on Kafka's classes of a version."""
     known = {(item["part"], item["release"]) for item in _driven(version, mark)}
     rows = [(part, row) for part in PARTS for row in load("conformance").get(part, ())]
     return [row for part, row in rows if (part, row["release"]) in known]
@@ -117,7 +117,7 @@ def released(version: str, min_isr: int) -> dict[str, Any] | None:
 
 
 def lost_with(row: Mapping[str, Any]) -> str:
-    """Return a clause about the fewest faults that lose a record, or about the tried faults if none do."""
+    """Return a clause about the fewest faults that lose a record, or about the faults that were tried if none do."""
     if row["front"]:
         return "lost with " + "; or ".join(_in_words(item["faults"]) for item in row["front"])
     return "not decided" if row["unknown"] else f"kept with up to {_in_words(row['most'])}"

@@ -72,7 +72,7 @@ def conform(protocol: str, **given: Any) -> Exit:
     whether they follow the rules of KIP-951 and KIP-320.
 
     With `brokers` and --bootstrap-server, Fencepost creates a topic on a cluster and sends its brokers fetches, queries
-    for epoch end offsets, and requests with other epochs; then it removes the topic. If the cluster is not on this
+    for epoch end offsets, and requests with wrong epochs; then it removes the topic. If the cluster is not on this
     machine, you must confirm first.
 
     A controller and brokers built from Kafka's classes, or nodes built from its Raft client, run in one Java process,

@@ -81,8 +81,8 @@ class RowOutcome:
     """Result of a search with one guard removed or one setting changed.
 
     `refused` counts the steps of the original machine that the removed guard is the first to refuse. `alone` counts the
-    steps that no other guard refuses. `grown` is true if additional states are reached. If `grown` is true, `alone` may
-    be None, because the steps that only the removed guard refuses were not counted.
+    steps that no other guard refuses. `grown` is true if the reached states differ. If `grown` is true, `alone` may be
+    None, because the steps that only the removed guard refuses were not counted.
     """
 
     row: Row

@@ -187,7 +187,7 @@ def insert(
 ) -> I64:  # fmt: skip
     """Insert each owner's successors from some batches, in order.
 
-    Return -1, or the first owner whose partition needs more room.
+    Return the first owner whose partition needs more room, or -1 if none does.
 
     `parts` has a row for each owner, beginning with `first`: the addresses and sizes of the arrays with the owner's
     states. `place` = [owner to continue with, or -1; number of batches]. Further owners are taken from `tasks`, a

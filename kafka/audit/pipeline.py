@@ -193,7 +193,7 @@ def _write_histories(log: MetadataLog, sql: SparkSession | None) -> None:
     columns = "file offset time epoch type topic_id partition fields"
 
     def followed(given: Iterable[pa.RecordBatch], around: ClusterContext) -> Iterator[pa.RecordBatch]:
-        gc.disable()  # looking for reference cycles takes a fifth of the time; there are none
+        gc.disable()  # looking for reference cycles takes a fifth of the time, and there are no such cycles
         try:
             yield from _tables(follow(around, within, _rows(given)))
         finally:

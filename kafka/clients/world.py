@@ -101,7 +101,7 @@ class World:
         self.actions = {item.name: item for item in machine.actions if item.name in CLUSTER_ACTIONS}
         self.host = own_host()
         self.ports: dict[tuple[int, int], int] = {}
-        """For each broker and number of its restarts, the port of the endpoint."""
+        """The port of each broker's endpoint, by broker and number of restarts."""
         self.absent: dict[tuple[int, int, int], str] = {}
         """For each partition, topic and epoch: `missing` or `unknown` while there is no leader, then `restored`."""
         self.due: list[Move] = []

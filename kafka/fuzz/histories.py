@@ -266,8 +266,9 @@ class Repaired:
 
     @cached_property
     def _fixed(self) -> tuple[Fuzzer, tuple[str, ...]]:
-        """A process in which replays turn on the fixes that they name, and the fixes that fit the release. One process
-        for all fixes is fast: a new process needs seconds to load Kafka's classes, a replay a tenth of a second.
+        """A process in which each replay turns on the fixes that it names, and the names of the fixes that fit the
+        release. One process for all fixes is fast: a new process needs seconds to load Kafka's classes, a replay a
+        tenth of a second.
         """
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fencepost-repairs-"))
         fit = self.kit.switched(REPAIRS, Path(folder))

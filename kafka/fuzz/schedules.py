@@ -22,7 +22,7 @@ JDK = 25
 SCHEDULERS = ("mixed", "random", "pct", "pos")
 """Fray's schedulers. With `mixed`, each seed uses one of the others."""
 JLINK_SECONDS, START_SECONDS, SCHEDULE_SECONDS = 600, 400.0, 120.0
-"""Seconds after which jlink, a start, or a schedule counts as stuck, and its process is killed."""
+"""Seconds after which jlink, the start of a process, or a schedule counts as stuck, and the process is killed."""
 THREADS = releases.Harness(FUZZ.releases, "fencepost.Schedules", (*FUZZ.sources, releases.KAFKA / "fuzz" / "threads"))
 MODULES = "java.se,jdk.unsupported,jdk.management,jdk.zipfs"
 HANGS = 20  # processes in a run
@@ -98,13 +98,13 @@ def threads_release(version: str | None, jars: Path | None = None) -> releases.R
 
 
 class Threads(Fuzzer):
-    """A process that takes schedules. If it hangs or ends, another process continues after the seed at which it did."""
+    """A process that takes schedules. If it hangs or ends, another process continues with the next seed."""
 
     def __init__(self, release: releases.Release) -> None:
         self.out = 0  # the number of the method without a lock (`locks.py`)
         try:
             super().__init__(release, START_SECONDS)
-        except FailedError:  # a start may hang while Fray's agent observes a new thread
+        except FailedError:  # starting may hang while Fray's agent observes a new thread
             super().__init__(release, START_SECONDS)
         self.patience = SCHEDULE_SECONDS
 

@@ -81,7 +81,7 @@ def follower_is_out_of_range(s: State, c: C, leader: int, follower: int) -> None
 
     AbstractFetcherThread.fetchOffsetAndTruncate: if the follower's log ends above the leader's, the follower truncates
     to the leader's end. If the follower's log ends below the leader's log start, the follower drops all records and
-    restarts at the leader's log start. The fetch does not update the leader's view of the follower's log end.
+    continues at the leader's log start. The fetch does not update the leader's view of the follower's log end.
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))

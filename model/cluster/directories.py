@@ -1,4 +1,5 @@
-"""Log directories (KIP-858). They may fail while the broker runs, work again, be replaced by empty ones, or be removed.
+"""Log directories (KIP-858). They may fail while the broker is running, work again, be replaced by empty ones, or be
+removed.
 
 A broker's replica is in one of two directories. The other directory contains the metadata log; if it fails, the broker
 stops. This covers brokers with a single directory too: the disk is replaced while the broker is down. Modelled on

@@ -175,9 +175,9 @@ class Replica(Record):
     KAFKA-15221). `recent` contains followers that were caught up within the lag time, if the leader waits for them.
     `truncating` is set until a follower has queried its truncation offset (before Fetch contained the last epoch).
     `raised` gives the min ISR that the broker uses, which may come from an image other than the one that it has
-    applied. `early` is set while a new, unregistered process runs; `life` then still describes the previous process.
-    `offline` is set while the log's directory has failed. Records below `start` are deleted, though the files may still
-    contain them; `checkpoint` is the last checkpointed log start.
+    applied. `early` is set while a new, unregistered process is running; `life` then still describes the previous
+    process. `offline` is set while the log's directory has failed. Records below `start` are deleted, though the files
+    may still contain them; `checkpoint` is the last checkpointed log start.
     """
 
     life: Life
@@ -352,17 +352,17 @@ def local(s: State, broker: int) -> Image:
 
 
 def is_running(s: State, broker: int) -> bool:
-    """Return whether the broker's process runs and is registered."""
+    """Return whether the broker's process is running and registered."""
     return s.replica[broker].life == Life.RUNNING
 
 
 def has_process(s: State, broker: int) -> bool:
-    """Return whether a process of the broker runs, registered or not."""
+    """Return whether a process of the broker is running, registered or not."""
     return is_running(s, broker) or s.replica[broker].early != 0
 
 
 def leads(s: State, broker: int) -> bool:
-    """Return whether the broker runs, has its log and believes that it leads. A newer leader may exist."""
+    """Return whether the broker is running, has its log and believes that it leads. A newer leader may exist."""
     return is_running(s, broker) and local(s, broker).leader == broker and s.replica[broker].offline == 0
 
 
@@ -393,7 +393,7 @@ def min_isr_of(s: State, c: C, broker: int) -> int:
 
 
 def follows(s: State, follower: int, leader: int) -> bool:
-    """Return whether the follower runs, has an online replica, and fetches from `leader`."""
+    """Return whether the follower is running, has an online replica, and fetches from `leader`."""
     image = local(s, follower)
     return (
         follower != leader
@@ -413,7 +413,7 @@ def awaits_late_answer(s: State, follower: int, leader: int) -> bool:
 
 
 def has_current_leader(s: State) -> bool:
-    """Return whether the controller's leader runs and knows that it leads in the current epoch."""
+    """Return whether the controller's leader is running and knows that it leads in the current epoch."""
     image = newest(s)
     if image.leader == NONE:
         return False

@@ -211,7 +211,7 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_starts_anew(s: State, c: C, follower: int) -> None:
-    """A follower whose offset is out of range drops its log and restarts at the offset that the leader names."""
+    """A follower whose offset is out of range drops its log and continues at the offset that the leader names."""
     f = s.replica[follower]
     require(f.answer.kind == Kind.RESTART)
     log.restart(f, f.answer.end)

@@ -82,7 +82,7 @@ def agreed_data_end(l: Member, f: Member) -> int:
 
 
 def data_epoch_start(b: Member) -> int:
-    """Return the offset of the first record of a leader's own leader epoch, or the log end if there are none."""
+    """Return the offset of the first record of a leader's own leader epoch, or the log end if none exists."""
     start = 0
     for offset in range(b.end):
         if b.log[offset].epoch < b.metadata.leader_epoch:

@@ -145,7 +145,7 @@ class State(Record):
 
     A broker knows the last batch before its `snapshot` and all later batches, but no batch below `forgotten`. The
     producer has its `epoch`, the epoch to which its sequences belong, the next sequence, and the last acknowledged
-    sequence. `unresolved` is the sequence after an expired batch that may have been written (0 if there is none).
+    sequence. `unresolved` is the sequence after an expired batch that may have been written (otherwise 0).
     """
 
     leader: Broker

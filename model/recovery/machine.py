@@ -134,7 +134,7 @@ def initial(s: State, c: C) -> None:
 
 
 def active(s: State, c: C) -> int:
-    """Return the brokers that run and are not fenced."""
+    """Return the brokers that are running and not fenced."""
     found = 0
     for broker in range(c.brokers):
         if not s.replica[broker].down and not bits.contains(s.fenced, broker):

@@ -129,7 +129,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """The broker runs, is registered and unfenced, and has just been in contact."""
+    """The broker is running, registered and unfenced, and has just been in contact."""
     s.broker.running = True
     s.broker.epoch = 1
     s.broker.remaining = c.interval

@@ -150,7 +150,7 @@ def leader_removes_follower(s: State, c: C, follower: int) -> None:
 
 @action(broker=Broker)
 def controller_elects(s: State, c: C, broker: int) -> None:
-    """The controller elects an ISR member or, in an unclean election, another broker; the old leader may still run."""
+    """The controller elects an ISR member or, uncleanly, another broker; the old leader may still be running."""
     is_clean = bits.contains(s.isr, broker)
     r = s.replica[broker]
     require(s.leader_epoch + 1 < c.leader_epochs, bound=C.leader_epochs)

@@ -160,7 +160,9 @@ class Acting(Sifted):
         build.begin(holds)
 
     def masked_guard(self, node: Guarded, following: str, masks: Masks) -> None:
-        """Write a guard as `guard` does, but treat a check that fails in or before it as a refusal by the domain."""
+        """Write a guard as `guard` does, but if a check fails in or before the guard, count the step as one that leaves
+        a domain.
+        """
         build = self.build
         condition = build.number(self.code.expression(node.statement.condition))
         left, stays, refused, holds = (build.label() for _ in range(4))

@@ -142,7 +142,7 @@ def refuse(c: C) -> str | None:
     if not c.cache_reads and not c.component_reads and not c.unlisted_requests:
         return "clients have nothing to read: set cache_reads=on, component_reads=on or unlisted_requests=on."
     if c.cache_last and not c.component_reads:
-        return "cache_last updates a component before the cache, but there is none: set component_reads=on as well."
+        return "cache_last needs a component to update before the cache: set component_reads=on as well."
     if c.eventually_consistent and (c.exports or c.foreign_contexts or c.wrong_contexts):
         return (
             "an eventually consistent store ignores contexts: leave exports, foreign_contexts and wrong_contexts at 0."
