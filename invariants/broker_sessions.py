@@ -14,7 +14,7 @@ from fencepost.model.sessions.machine import (
 
 @always
 def live_brokers_stay_unfenced(s: State, c: C) -> bool:
-    """BS-S1: a broker that runs and is registered is not fenced."""
+    """BS-S1: a running, registered broker is not fenced."""
     return not (s.broker.running and s.controller.fenced)
 
 

@@ -48,7 +48,7 @@ DIRECTORIES = (
 
 
 def is_active(s: State, broker: int) -> bool:
-    """Return whether the broker runs and the controller considers it active."""
+    """Return whether the broker is running and the controller considers it active."""
     image = newest(s)
     return is_running(s, broker) and not bits.contains(image.fenced | image.stopping, broker)
 

@@ -119,7 +119,7 @@ def has_forgotten(s: State, c: C, broker: int) -> bool:
 
 
 def has_not_forgotten(s: State, c: C, broker: int) -> bool:
-    """Return whether the leader knows all segments of its log in the tier, or no longer leads."""
+    """Return whether the leader knows of all segments of its log that are in the tier, or no longer leads."""
     return not has_forgotten(s, c, broker)
 
 
