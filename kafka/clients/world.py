@@ -40,9 +40,7 @@ CLUSTER_ACTIONS = (
 
 
 class View(NamedTuple):
-    """A broker's view of a partition. `epoch` is used in the model, `wire_epoch` on the wire. An unknown `leader` is
-    -1.
-    """
+    """A broker's view of a partition. The model uses `epoch`, the wire `wire_epoch`. An unknown `leader` is -1."""
 
     topic: int
     leader: int

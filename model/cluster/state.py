@@ -31,9 +31,7 @@ class Life(IntEnum):
 
 
 class Answer(IntEnum):
-    """A leader's response to a fetch. STOPPED: the follower applied FENCED to its new leader epoch and stopped
-    fetching.
-    """
+    """A leader's fetch response. STOPPED: the follower applied FENCED to its new leader epoch and stopped fetching."""
 
     NONE = 0
     RECORDS = 1

@@ -32,9 +32,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
-    """Lead or follow as the applied metadata requires (makeLeader, makeFollower); `leader_epoch` is the previous
-    epoch.
-    """
+    """Lead or follow as applied metadata requires (makeLeader, makeFollower); `leader_epoch` is the previous epoch."""
     b = s.broker[broker]
     in_new_epoch = b.metadata.leader_epoch != leader_epoch
     if in_new_epoch:

@@ -102,9 +102,7 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_starts_over(s: State, c: C, follower: int) -> None:
-    """A follower whose log ends below the leader's log start empties the log and continues there
-    (fetchOffsetAndTruncate).
-    """
+    """A follower whose log ends below its leader's log start empties it and goes on there (fetchOffsetAndTruncate)."""
     require(s.leader not in (NONE, follower))
     r, f = s.replica[s.leader], s.replica[follower]
     require(f.end < r.start)

@@ -110,9 +110,7 @@ class Replica(Record):
 
 
 class Segment(Record):
-    """The segments that begin at an offset in an epoch: the ends of a finished and an abandoned copy, or 0 without such
-    a copy.
-    """
+    """The segments that begin at an offset in an epoch: the ends of a finished and an abandoned copy, or 0 if none."""
 
     finished: Offset
     begun: Offset
@@ -224,9 +222,7 @@ def leave_copy(s: State, r: Replica) -> None:
 
 
 def unfinished_end(s: State, c: C, epoch: int, offset: int) -> int:
-    """Return the end of an unfinished copy that begins at an offset, whether abandoned or not, or 0 without such a
-    copy.
-    """
+    """Return the end of an unfinished copy that begins at an offset, whether abandoned or not, or 0 if none does."""
     end = s.tier[epoch].segment[offset].begun
     for broker in range(c.brokers):
         if s.replica[broker].copying == offset and s.replica[broker].copying_epoch == epoch:

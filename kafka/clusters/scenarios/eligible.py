@@ -73,9 +73,7 @@ def complete_and_return(stage: Stage) -> None:
 
 
 def leader_stops(stage: Stage, leader: int, empty: int, records: int) -> None:
-    """The only ISR member shuts down cleanly when the new replica has copied part of the log. Then the new replica
-    restarts.
-    """
+    """The only ISR member stops cleanly when the new replica has copied part of the log. The new replica restarts."""
     stage.show_disks()
     stage.tell(
         f"Broker {leader}, the only member of the ISR, restarts. Broker {empty} has copied only some of the "
