@@ -50,8 +50,7 @@ def strong_isr(s: State, c: C) -> bool:
 def leader_in_isr_or_none(s: State, c: C) -> bool:
     """The controller's leader is in the ISR.
 
-    This does not apply if there is no leader: as published, the property fails in the initial state, which has no
-    leader.
+    This does not apply if there is no leader: as published, the property fails in the initial state.
     """
     return s.quorum.leader == NONE or bits.contains(s.quorum.isr, s.quorum.leader)
 

@@ -86,8 +86,7 @@ def conform(
     default, the executed walks together take every transition of a small state graph, whose constants can be changed.
     Instead, `walks` executes that many random walks of up to `depth` steps, and `traces` executes histories from files.
     With `lines`, the result lists the executed lines of Kafka's classes. `budget` is in seconds, and `workers` is the
-    number of processes that run Kafka's classes. Each difference is written to the folder `output`, as a trace that can
-    be replayed.
+    number of processes that run Kafka's classes. Each difference is written to the folder `output`, as a trace.
     """
     from fencepost.kafka.conform import histories
 
@@ -123,8 +122,7 @@ def conform_guards(
 ) -> ConformResult:
     """Remove each of Kafka's checks from a protocol, or change a rule, and test whether the comparison detects it.
 
-    `refusals` is the number of steps to try on Kafka although the model forbids them. With `ablate=False`, no check is
-    removed.
+    `refusals` is the number of steps to try on Kafka although the model forbids them. `ablate=False` removes no check.
     """
     from fencepost.kafka.conform.guards import conform_guards as compare
 

@@ -263,8 +263,7 @@ class Guarantees:
 @call
 def guarantees(*ids: str) -> Guarantees:
     """Return the entries with these ids, or the whole catalogue; raise UsageError for an unknown id. Case does not
-    matter. A Kafka issue, proposal or pull request, such as KAFKA-15221 or PR 20716, selects the entries that mention
-    it.
+    matter. A Kafka issue, proposal or pull request, such as KAFKA-15221 or PR 20716, selects entries that mention it.
     """
     if not ids:
         return Guarantees(tuple(entries().values()))

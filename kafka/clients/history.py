@@ -58,9 +58,7 @@ WITHOUT_ARGUMENTS = (
     "producers_expire",
 )
 DRAWN = tuple(BESIDES)[:4]
-"""Events used in walks. Stories also have races, slow brokers, and answers that prevent validation because they lack an
-epoch.
-"""
+"""Events used in walks. Stories also have races, slow brokers, and answers whose missing epoch prevents validation."""
 
 
 ERRORS = {

@@ -1,8 +1,7 @@
 """Steps that distinguish a variant from the model, in the nearest states in which a check or rule has an effect.
 
 The model is searched without `normalize`, which would answer requests before they are handled. A step is tried on Kafka
-only at the end of a history, because even a rejected step may change a follower's last caught-up time or the contents
-of a purgatory.
+only at the end of a history, because even a rejected step may change a follower's last caught-up time or a purgatory.
 """
 
 import random

@@ -67,8 +67,7 @@ def remove_from_isr(s: State, c: C, broker: int, leader: int) -> None:
 def controller_fences_broker(s: State, c: C, broker: int) -> None:
     """The controller fences a broker whose heartbeats stop, after removing it from the ISR and from leadership.
 
-    ReplicationControlManager.handleBrokerFenced. Any broker's session may time out, whether or not the broker is
-    running.
+    ReplicationControlManager.handleBrokerFenced. Any broker's session may time out, even while it is running.
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)

@@ -101,8 +101,7 @@ def controller_creates_topic(s: State, c: C) -> None:
 def controller_deletes_topic(s: State, c: C) -> None:
     """The controller deletes the topic (RemoveTopicRecord).
 
-    If the delta created the topic, it no longer contains the topic. Before KAFKA-19497, it still listed the topic as
-    created.
+    If the delta created the topic, it no longer contains the topic. Before KAFKA-19497, it listed the topic as created.
     """
     require(s.topic != NONE)
     s.delta.changed = bits.without(s.delta.changed, s.topic)

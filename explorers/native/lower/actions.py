@@ -160,9 +160,7 @@ class Acting(Sifted):
         build.begin(holds)
 
     def masked_guard(self, node: Guarded, following: str, masks: Masks) -> None:
-        """Write a guard as `guard` does, but if a check fails in or before the guard, count the step as one that leaves
-        a domain.
-        """
+        """Write a guard like `guard`. If a check fails in or before it, count the step as one that leaves a domain."""
         build = self.build
         condition = build.number(self.code.expression(node.statement.condition))
         left, stays, refused, holds = (build.label() for _ in range(4))
