@@ -20,11 +20,12 @@ from fencepost.model.language.errors import UsageError
 OLDER = {"3.7.2": "kafka-3.7", "3.8.1": "kafka-3.8"}
 FUZZ = Harness({**OLDER, **RELEASES}, "fencepost.Fuzz", (*BROKERS.sources, KAFKA / "fuzz" / "java"))
 PROFILES = {
-    "mixed": "each seed uses one of the other profiles",
+    "mixed": "each seed uses one of the next four profiles",
     "disks": "a directory fails, is removed from log.dirs, or is replaced with an empty directory",
     "crashes": "a process crashes and loses records that were not flushed",
     "operators": "reassignments, elections, deleted records, recreated topics, changes to min ISR; no fault loses data",
     "all": "failed disks, crashes and operators combined",
+    "transactions": "idempotent and transactional producers, with a few faults and operators",
 }
 REPAIRS = (
     *("hyp-16", "hyp-17", "hyp-12", "hyp-18", "hyp-13", "hyp-3", "hyp-10", "hyp-11", "hyp-14", "hyp-1", "hyp-21"),
@@ -186,6 +187,13 @@ WORDS = {
     "reassign": "an operator reassigns partition {0} to brokers {1}, {1}+{2}, and so on",
     "cancel": "an operator cancels the reassignment of partition {0}", "recreate": "the topic is deleted and recreated",
     "min-isr": "an operator sets min.insync.replicas to {0}",
+    "write": "producer {2} writes to partition {1} on broker {0}", "append": "a leader appends a verified batch",
+    "again": "producer {2} sends its oldest unanswered batch of partition {1} to broker {0}",
+    "verify": "broker {0} verifies the transaction of a batch of producer {2} for partition {1}",
+    "commit": "producer {0} commits", "abort": "producer {0} aborts",
+    "expire": "the transaction of producer {0} times out, or the producer takes a new epoch",
+    "mark": "broker {0} gets the end of the transaction of producer {2} for partition {1}",
+    "tear": "broker {0} crashes, loses the last {1} records of each log, and tears snapshots that were not flushed",
     "elr-off": "an operator turns eligible leader replicas off", "unregister": "an operator unregisters broker {0}",
 }  # fmt: skip
 

@@ -67,7 +67,7 @@ final class Cluster {
     }
 
     /** A write with acks=all, and its answer. */
-    static final class Write {
+    static class Write {
         final int value;
         final int partition;
         Broker leader;
@@ -117,6 +117,7 @@ final class Cluster {
     boolean hasLostDisk;
     /** For each broker, the high watermark, recovery point and start of its logs in its last checkpoints, by directory and topic. */
     private final List<Map<String, long[]>> written = new ArrayList<>();
+    final Producers producers;
     private final long[] former;
     private final List<Sent> fetches = new ArrayList<>();
     private final List<Map<Integer, Fetching.Answer>> answers = new ArrayList<>();
@@ -139,6 +140,7 @@ final class Cluster {
         deleted = new long[shape.partitions];
         everDeleted = new long[shape.partitions];
         controller = new FencepostController(minIsr, shape.elr == 1, false, new Fakes.Clock());
+        producers = new Producers(this);
         for (int p = 0; p < shape.partitions; p++) {
             partitions.add(new TopicPartition("t", p));
         }
@@ -254,6 +256,9 @@ final class Cluster {
                 }
                 return found;
             case "balance": case "recreate": case "elr-off": case "fail-over": found.add(new Step(verb, 0, 0, 0)); return found;
+            case "write": case "again": case "verify": case "append": case "commit": case "abort": case "expire": case "mark":
+                producers.list(verb, found);
+                return found;
             case "min-isr":
                 for (int n = 1; n <= shape.replicas; n++) {
                     if (n != minIsr && shape.faults == 0) {
@@ -309,7 +314,7 @@ final class Cluster {
                 add(found, !isDown && up.applied < ends.size() - 2, verb, b, 1, 0);
                 break;
             case "kill": add(found, !isDown && mayKill, verb, b, 0, 0); break;
-            case "crash": add(found, !isDown && mayHurt && hasUnflushed(b), verb, b, 1, 0); add(found, !isDown && mayHurt && hasUnflushed(b), verb, b, 3, 0); break;
+            case "crash": case "tear": add(found, !isDown && mayHurt && hasUnflushed(b), verb, b, 1, 0); add(found, !isDown && mayHurt && hasUnflushed(b), verb, b, 3, 0); break;
             case "checkpoint": add(found, !isDown, verb, b, 0, 0); break;
             case "work": add(found, !isDown && !up.tasks.isEmpty(), verb, b, 0, 0); break;
             case "assign": add(found, !isDown && !up.assignments.isEmpty() && up.image().cluster().broker(b) != null, verb, b, 0, 0); break;
@@ -449,8 +454,9 @@ final class Cluster {
             case "roll": Broker.roll(log(b, step.b)); break;
             case "retain": retain(b, step.b); break;
             case "stop": stop(b); break;
-            case "kill": hurt = b; halt(b, 0); break;
-            case "crash": hurt(b); halt(b, step.b); break;
+            case "kill": hurt = b; halt(b, 0, false); break;
+            case "crash": case "tear": hurt(b); halt(b, step.b, step.verb.equals("tear")); break;
+            case "write": case "again": case "verify": case "append": case "commit": case "abort": case "expire": case "mark": producers.act(step); break;
             case "fail": hurt(b); failed[b] = "d" + step.b; fail(b, failed[b]); break;
             case "take": lose(b, "d" + step.b); dirs.get(b).remove("d" + step.b); break;
             case "replace": lose(b, "d" + step.b); replace(b, "d" + step.b); break;
@@ -478,7 +484,8 @@ final class Cluster {
     }
 
     private static boolean isOfBroker(String verb) {
-        return !List.of("balance", "fail-over", "elect", "elect-unclean", "cancel", "reassign", "min-isr", "elr-off", "recreate", "serve", "late-heartbeat").contains(verb);
+        return !List.of("balance", "fail-over", "elect", "elect-unclean", "cancel", "reassign", "min-isr", "elr-off", "recreate", "serve", "late-heartbeat",
+            "append", "commit", "abort", "expire").contains(verb);
     }
 
     /** Returns whether the controller granted a request. An answer that an operator cannot understand is a bug. */
@@ -641,14 +648,14 @@ final class Cluster {
         heartbeat(b, true);
     }
 
-    private void halt(int b, int lost) throws Exception {
+    private void halt(int b, int lost, boolean tears) throws Exception {
         offsets(b).forEach((log, now) -> {
             long[] was = written.get(b).get(log);
             for (int i = 0; was != null && i < NAMED.length; i++) {
                 was[i] = Math.min(was[i], now[i]);  // a truncation rewrites them
             }
         });
-        up[b].crash(partitions, lost);
+        up[b].crash(partitions, lost, tears);
         gone(b);
     }
 
@@ -691,9 +698,13 @@ final class Cluster {
     }
 
     private void produce(int b, int partition) {
-        Write write = new Write(++values, partition);
+        Write write = new Write(nextValue(), partition);
         writes.add(write);
         send(b, write);
+    }
+
+    int nextValue() {
+        return ++values;
     }
 
     /** A write as its producer sends it; a resent write has the same sequence number. */
@@ -709,7 +720,7 @@ final class Cluster {
 
     /** Returns the last write to a partition, which its producer may resend, or null if there is none. */
     private Write latest(int partition) {
-        return writes.stream().filter(w -> w.partition == partition).reduce((before, last) -> last).orElse(null);
+        return writes.stream().filter(w -> w.partition == partition && w.getClass() == Write.class && w.value > 0).reduce((before, last) -> last).orElse(null);
     }
 
     /** Copies records of a moving replica. If the copy has replaced the original, its checkpoints are new. */

@@ -43,7 +43,11 @@ public final class Fuzz {
             Map.entry("roll", 2.0), Map.entry("retain", 1.0), Map.entry("unregister", 0.5), Map.entry("move", 1.0)),
         "all", Map.ofEntries(Map.entry("fail", 1.0), Map.entry("take", 2.0), Map.entry("replace", 1.0), Map.entry("crash", 1.0),
             Map.entry("reassign", 1.0), Map.entry("cancel", 0.5), Map.entry("elect", 0.5), Map.entry("balance", 0.5), Map.entry("recreate", 0.2),
-            Map.entry("delete", 1.0), Map.entry("move", 1.0), Map.entry("unregister", 0.6), Map.entry("roll", 1.0), Map.entry("retain", 0.5)));
+            Map.entry("delete", 1.0), Map.entry("move", 1.0), Map.entry("unregister", 0.6), Map.entry("roll", 1.0), Map.entry("retain", 0.5)),
+        "transactions", Map.ofEntries(Map.entry("write", 24.0), Map.entry("again", 6.0), Map.entry("verify", 4.0), Map.entry("append", 6.0),
+            Map.entry("commit", 6.0), Map.entry("abort", 5.0), Map.entry("expire", 1.0), Map.entry("mark", 16.0), Map.entry("tear", 1.5), Map.entry("roll", 3.0),
+            Map.entry("crash", 0.5), Map.entry("delete", 0.5), Map.entry("retain", 0.5), Map.entry("reassign", 1.0), Map.entry("elect", 1.0),
+            Map.entry("fail", 0.5), Map.entry("take", 1.0), Map.entry("replace", 0.5), Map.entry("move", 1.0)));
     private static final List<String> DRAWN = List.of("disks", "crashes", "operators", "all");
     private static final int REPLAYS = 400;
     private static final com.sun.management.OperatingSystemMXBean SYSTEM =

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
+import org.apache.kafka.common.record.EndTransactionMarker;
 import org.apache.kafka.common.record.FileRecords;
 import org.apache.kafka.common.record.MemoryRecords;
 import org.apache.kafka.common.record.RecordBatch;
@@ -64,6 +65,7 @@ final class Judge {
 
     private final Cluster c;
     private final Copy[][] copies;
+    private final ProducerJudge producers;
     private final List<Map<Integer, Integer>> leaders = new ArrayList<>();
     /** The records below a leader's high watermark, which consumers can read. */
     private final List<TreeMap<Long, Integer>> readable = new ArrayList<>();
@@ -75,6 +77,7 @@ final class Judge {
 
     Judge(Cluster c) {
         this.c = c;
+        producers = new ProducerJudge(c);
         copies = new Copy[c.shape.brokers()][c.shape.partitions()];
         registrations = new PartitionRegistration[c.shape.partitions()];
         heights = new Object[c.shape.brokers()][c.shape.partitions()][];
@@ -110,6 +113,9 @@ final class Judge {
                     copies[b][p] = log == null ? null : read(b, p, log);
                     if (log != null) {
                         role(b, p, copies[b][p]);
+                        if (c.producers.areUsed()) {
+                            producers.judge(b, p, log, (ByteBuffer) copies[b][p].source.get(0));
+                        }
                     }
                 }
                 if (copies[b][p] != null && !c.excused) {
@@ -118,6 +124,10 @@ final class Judge {
             }
         }
         c.touched = 0;
+        c.producers.rejected = null;
+        if (c.producers.wrong != null) {
+            throw new Violation(c.producers.wrong);
+        }
         for (int p = 0; p < c.shape.partitions(); p++) {
             controller(p);
         }
@@ -197,8 +207,9 @@ final class Judge {
                 if (cached != epoch) {
                     throw new Violation(where(b, p) + "offset " + r.offset() + " has epoch " + epoch + ", and the epoch cache has " + cached);
                 }
-                int value = Broker.record(r.value());
-                if (!c.excused && found.contains(value)) {
+                // the number of a transaction, which the coordinator may end with several markers, is negative
+                int value = batch.isControlBatch() ? -EndTransactionMarker.deserialize(r).coordinatorEpoch() : Broker.record(r.value());
+                if (!c.excused && value > 0 && found.contains(value)) {
                     throw new Violation(where(b, p) + "record " + value + " of an idempotent producer is there twice");
                 }
                 found.add(value, epoch);
@@ -316,14 +327,58 @@ final class Judge {
             rest(true);
             well(true);
         }
-        for (int p = 0; p < c.shape.partitions(); p++) {
-            int leader = c.registration(p).leader;
-            if (leader >= 0 && c.leads(leader, p)) {
-                c.act(new Cluster.Step("produce", leader, p, 0));
-            }
+        everywhere("produce", 0);
+        if (c.producers.areUsed()) {
+            transact();
         }
         rest(true);
         answered();
+    }
+
+    /** Each producer writes to all partitions. Transactions end, before and after that. */
+    private void transact() throws Exception {
+        for (String end : List.of("expire", "commit")) {
+            for (int k = 0; k < Producers.COUNT; k++) {
+                step(end, k, 0, 0);
+                everywhere("mark", k);
+            }
+            rest(true);
+            for (int k = 0; k < Producers.COUNT && end.equals("expire"); k++) {
+                everywhere("write", k);
+            }
+            rest(true);
+        }
+        for (int p : c.producers.unmarked()) {
+            if (isWritable(p)) {
+                throw new Violation("partition " + p + " never gets the end of a transaction");
+            }
+        }
+        for (int p = 0; p < c.shape.partitions(); p++) {
+            UnifiedLog log = isWritable(p) ? c.log(c.registration(p).leader, p) : null;
+            if (log != null && !c.producers.areInTransactions() && log.lastStableOffset() != log.highWatermark()) {
+                throw new Violation("partition " + p + " has the last stable offset " + log.lastStableOffset() + ", and all transactions have ended");
+            }
+            for (Cluster.Write w : log == null ? List.<Cluster.Write>of() : c.producers.latest(p)) {
+                if (w.answer != null && !w.acknowledged()) {
+                    throw new Violation("record " + w.value + " of partition " + p + " is answered with " + w.answer.error + ", and its producer is in sequence");
+                }
+            }
+        }
+    }
+
+    private boolean isWritable(int p) {
+        PartitionRegistration r = c.registration(p);
+        return r.leader >= 0 && r.isr.length >= c.minIsr && c.leads(r.leader, p);
+    }
+
+    private void everywhere(String verb, int k) throws Exception {
+        for (int p = 0; p < c.shape.partitions(); p++) {
+            int leader = c.registration(p).leader;
+            Cluster.Step step = new Cluster.Step(verb, leader, p, k);
+            if (leader >= 0 && c.leads(leader, p) && c.can(step)) {
+                c.act(step);
+            }
+        }
     }
 
     private void well(boolean isWhole) {
@@ -350,7 +405,11 @@ final class Judge {
     }
 
     private boolean step(String verb, int a, int b) throws Exception {
-        Cluster.Step step = new Cluster.Step(verb, a, b, 0);
+        return step(verb, a, b, 0);
+    }
+
+    private boolean step(String verb, int a, int b, int k) throws Exception {
+        Cluster.Step step = new Cluster.Step(verb, a, b, k);
         boolean can = c.can(step);
         if (can) {
             c.act(step);
@@ -413,7 +472,7 @@ final class Judge {
             }
             out.append(c.up[b] == null ? "" : "/" + c.up[b].applied + "/" + c.up[b].tasks.size() + "/" + c.up[b].assignments.size() + "/" + c.up[b].epoch);
         }
-        return out.append(c.writes.stream().filter(w -> w.answer != null).count()).toString();
+        return out.append(c.producers.show()).append(c.writes.stream().filter(w -> w.answer != null).count()).toString();
     }
 
     private boolean isOnline(int b, PartitionRegistration r) {

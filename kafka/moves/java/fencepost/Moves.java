@@ -121,7 +121,7 @@ public final class Moves implements Loop.Driven {
 
     private void end(Broker old) throws Exception {
         if (old != null) {
-            old.crash(List.of(Broker.PARTITION), 0);
+            old.crash(List.of(Broker.PARTITION), 0, false);
             assignments.close();
         }
         waiting.clear();

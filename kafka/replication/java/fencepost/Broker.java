@@ -513,19 +513,28 @@ final class Broker {
         Reflect.call(log, "deleteOldSegments");
     }
 
-    /** The process is killed. Each log loses its last `lost` records that were not flushed; other files remain. */
-    void crash(List<TopicPartition> partitions, int lost) throws IOException {
+    /**
+     * The process is killed. Each log loses its last `lost` records that were not flushed. With `tears`, indexes remain, and
+     * snapshots of producer state that were not flushed are empty; otherwise, indexes are deleted, and snapshots remain.
+     */
+    void crash(List<TopicPartition> partitions, int lost, boolean tears) throws IOException {
         Map<Path, Long> sizes = new HashMap<>();
         for (TopicPartition partition : partitions) {
             UnifiedLog log = log(partition);
             if (log != null && lost > 0) {
                 cut(log, Math.max(log.logEndOffset() - lost, log.recoveryPoint()), sizes);
+                for (File file : tears ? log.dir().listFiles() : new File[0]) {
+                    boolean isSnapshot = file.getName().endsWith(".snapshot");
+                    if (isSnapshot && Long.parseLong(file.getName().substring(0, 20)) > log.recoveryPoint()) {
+                        sizes.put(file.toPath(), 0L);
+                    }
+                }
             }
         }
         close();
         for (Map.Entry<Path, Long> size : sizes.entrySet()) {
             try (Stream<Path> files = Files.list(size.getKey().getParent())) {
-                for (Path file : files.filter(file -> file.toString().endsWith("index")).toArray(Path[]::new)) {
+                for (Path file : files.filter(file -> !tears && file.toString().endsWith("index")).toArray(Path[]::new)) {
                     Files.delete(file);
                 }
             }

@@ -121,7 +121,7 @@ final class Fetching {
             data.put(partition, to);
         }
 
-        private static MemoryRecords copy(Records records) throws IOException {
+        static MemoryRecords copy(Records records) throws IOException {
             if (records instanceof MemoryRecords) {
                 return (MemoryRecords) records;
             }
