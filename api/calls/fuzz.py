@@ -24,8 +24,7 @@ from fencepost.kafka.driver.releases import Release
 from fencepost.kafka.fuzz.histories import PROFILES, Alarm, Fuzzer, Progress, Repaired, Script, Step, fuzz_release
 from fencepost.kafka.fuzz.schedules import FIGURE as LOCKS
 from fencepost.kafka.fuzz.schedules import SCHEDULERS, Later, Threads, threads_release
-from fencepost.kafka.fuzz.sight import FIGURE as SIGHT
-from fencepost.kafka.fuzz.sight import sight
+from fencepost.kafka.fuzz.sight import figure_of, sight
 from fencepost.model.language.errors import UsageError, nearest
 
 FORMAT = 1
@@ -260,7 +259,7 @@ class _Found:
         drawn, steps = (self.progress.histories, self.progress.steps) if self.progress else (int(self.is_replay), 0)
         done, steps = self.pieces.earlier + drawn, self.pieces.steps + steps
         enough = done >= LEAST or self.is_replay
-        seen = sight(done, LOCKS if self.is_threads else SIGHT) if not self.is_replay else None
+        seen = sight(done, LOCKS if self.is_threads else figure_of(self.profile)) if not self.is_replay else None
         verdict = "unknown" if unknown else "undetermined" if not enough else "known" if findings else "nothing"
         scripts = self._write(shortest) if self.folder is not None else []
         data = {

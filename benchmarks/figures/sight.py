@@ -9,7 +9,7 @@ import sys
 
 from fencepost.invariants.figures.store import save
 from fencepost.kafka.fuzz import locks, schedules
-from fencepost.kafka.fuzz.sight import FIGURE, SEED, measure
+from fencepost.kafka.fuzz.sight import SEED, figure_of, measure
 
 
 def main() -> None:
@@ -32,7 +32,7 @@ def main() -> None:
         sys.stdout.write(f"{number or '-':>5}  {name}{f' of {taken}' if taken else ''}: {why}\n")
         sys.stdout.flush()
         what = {"kafka": given.kafka, "profile": given.profile, "seed": SEED, "histories": most}
-        save(schedules.FIGURE if given.locks else FIGURE, {**what, "plants": plants})
+        save(schedules.FIGURE if given.locks else figure_of(given.profile), {**what, "plants": plants})
 
 
 if __name__ == "__main__":

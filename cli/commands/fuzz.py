@@ -30,7 +30,11 @@ SHOWN = 13
 @option("--budget", type=TIME, metavar="TIME", help="Stop after this much time, e.g. 10m.")
 @option("--seed", type=Count(0), default=1, show_default=True, help="The first seed.")
 @option(
-    "--profile", default="mixed", metavar="NAME", show_default=True, help="disks, crashes, operators, all, or mixed."
+    "--profile",
+    default="mixed",
+    metavar="NAME",
+    show_default=True,
+    help="disks, crashes, operators, all, transactions, or mixed.",
 )
 @option("--threads", is_flag=True, help="Let the threads of brokers race, in schedules that Fray controls.")
 @option("--scheduler", metavar="NAME", help="With --threads: random, pct, pos, or mixed.  [default: mixed]")

@@ -15,6 +15,8 @@ from fencepost.kafka.driver.releases import run
 from fencepost.kafka.fuzz.histories import FLAGS, REPAIRS, SWITCHES, Alarm, Fuzzer, fuzz_release
 
 FIGURE = "sight"
+TRANSACTIONS = "transactions"
+"""A profile whose planted bugs and whose figure are its own."""
 UNFIT = "the release has no such place"
 DRAWN = 40
 SEED = 421128
@@ -138,12 +140,52 @@ OF_VERBS = (
 )
 """Bugs in code that runs only with replica moves, delayed bytes, resent writes or controller failover."""
 
+_STATE, _APPEND, _INDEX = (
+    f"{LOG}.log.{name}" for name in ("ProducerStateManager", "ProducerAppendInfo", "TransactionIndex")
+)
+_EMPTY = "java.util.Optional.empty()"
+OF_PRODUCERS = (
+    Plant(_APPEND, "checkSequence"),
+    Plant(_APPEND, "checkProducerEpoch"),
+    Plant(f"{LOG}.log.ProducerStateEntry", "findDuplicateBatch", value=_EMPTY),
+    Plant(_UNIFIED, "batchMissingRequiredVerification", value="false"),
+    Plant(_STATE, "clearVerificationStateEntry"),
+    Plant(_UNIFIED, "rebuildProducerState"),
+    Plant(_UNIFIED, "loadProducersFromRecords"),
+    Plant(_STATE, "truncateAndReload"),
+    Plant(_STATE, "truncateAndReload", "clearProducerIds"),
+    Plant(_STATE, "truncateAndReload", "loadFromSnapshot"),
+    Plant(_STATE, "truncateFullyAndStartAt"),
+    Plant(_STATE, "takeSnapshot", value=_EMPTY),
+    Plant(_STATE, "completeTxn", "put", "null"),
+    Plant(_STATE, "onHighWatermarkUpdated"),
+    Plant(_STATE, "firstUnstableOffset", value=_EMPTY),
+    Plant(_UNIFIED, "lastStableOffset", value="highWatermark()"),
+    Plant(_UNIFIED, "fetchLastStableOffsetMetadata", value="fetchHighWatermarkMetadata()"),
+    Plant(_UNIFIED, "maybeIncrementFirstUnstableOffset"),
+    Plant(f"{LOG}.log.LogSegment", "updateTxnIndex"),
+    Plant(_INDEX, "truncateTo"),
+    Plant(_INDEX, "reset"),
+    Plant(
+        _INDEX,
+        "collectAbortedTxns",
+        value="new org.apache.kafka.storage.internals.log.TxnIndexSearchResult(java.util.List.of(), false)",
+    ),
+)
+"""Bugs in the code for idempotent and transactional producers, for histories of profile `transactions`."""
+
 
 def drawn_plants() -> tuple[Plant, ...]:
     return (*random.Random(SEED).sample(PLANTS, DRAWN), *OF_VERBS)  # noqa: S311 (no secret)
 
 
-def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant, int | None, str]]:
+def figure_of(profile: str) -> str:
+    return f"{FIGURE}-{profile}" if profile == TRANSACTIONS else FIGURE
+
+
+def measure(
+    version: str, profile: str, histories: int, plants: tuple[Plant, ...] = ()
+) -> Iterator[tuple[Plant, int | None, str]]:
     """Yield each bug with the number of the history that finds it, or None, and the violation. All applicable fixes for
     known findings are applied, so that any violation is due to the bug. If a bug does not apply to the release, the
     reason is given instead of the violation.
@@ -152,7 +194,7 @@ def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant,
     with tempfile.TemporaryDirectory(prefix="fencepost-sight-") as work:
         fit = base.switched(REPAIRS, Path(work) / "switched")
         repaired = base.repaired(fit, Path(work) / "repaired")
-        for number, plant in enumerate(drawn_plants()):
+        for number, plant in enumerate(plants or (OF_PRODUCERS if profile == TRANSACTIONS else drawn_plants())):
             folder = Path(work) / f"plant-{number}"
             first = f"{folder}{os.pathsep}{repaired.first}"
             if plant.owner == REPAIR:

@@ -10,6 +10,7 @@ import pytest
 from fencepost.invariants.figures.store import load
 from fencepost.kafka.clusters.kit import kit
 from fencepost.kafka.fuzz.histories import Fuzzer, Progress, Repaired, Script, fuzz_release
+from fencepost.kafka.fuzz.sight import OF_PRODUCERS, TRANSACTIONS, measure
 
 from tests.helpers.commands import fencepost, start
 from tests.kafka.kafkas import on_kafka
@@ -112,6 +113,21 @@ def test_a_defect_that_a_later_release_repaired_is_known_by_this_release() -> No
 
 def test_a_seed_is_the_same_history_in_another_process() -> None:
     assert digest(1, 30) == digest(1, 30) != digest(2, 30)
+
+
+@pytest.mark.parametrize("release", ["4.1.2", "4.4.0"])
+def test_a_late_batch_is_no_part_of_the_next_transaction(release: str) -> None:
+    shape = f"brokers=2 disks=1 {SHAPE} faults=1"
+    steps = "verify 0 0 1; abort 1; mark 0 0 1; append 0; fetch 1 0; follow 1 0; fetch 1 0; write 0 0 1; commit 1"
+    with Fuzzer(fuzz_release(release, None)) as fuzzer:
+        assert fuzzer.replayed(known(shape, steps)) is None
+
+
+def test_an_index_that_forgets_aborted_transactions_is_found() -> None:
+    plant = next(plant for plant in OF_PRODUCERS if plant.method == "updateTxnIndex")
+    ((_, found, why),) = measure("4.4.0", TRANSACTIONS, 10, (plant,))
+    assert found is not None
+    assert "aborted transactions [], and the log has [Aborted" in why
 
 
 def test_a_finding_is_known_by_its_repair_and_no_other() -> None:

@@ -12,7 +12,7 @@ from fencepost.invariants.figures.store import load
 from fencepost.kafka.driver.releases import KAFKA, Release
 from fencepost.kafka.fuzz import locks, schedules
 from fencepost.kafka.fuzz.histories import PROFILES, REPAIRED_IN, WORDS, Alarm, Progress, Script, Step, words
-from fencepost.kafka.fuzz.sight import PLANTS, UNFIT, drawn_plants, sight
+from fencepost.kafka.fuzz.sight import OF_PRODUCERS, PLANTS, TRANSACTIONS, UNFIT, drawn_plants, figure_of, sight
 from fencepost.model.language.errors import UsageError
 
 from benchmarks.figures.recall import DEFECTS
@@ -45,7 +45,7 @@ def test_every_verb_of_the_driver_has_its_words_and_the_profiles_are_its_own() -
     assert words("lag 0 1 2") == "follower 2 of partition 1 is too slow for leader 0"
     drawn = re.search(r"DRAWN = List.of\((.*)\);", (JAVA / "Fuzz.java").read_text())
     assert drawn is not None
-    assert set(PROFILES) == {"mixed", *re.findall(r'"(\w+)"', drawn[1])}
+    assert set(PROFILES) == {"mixed", TRANSACTIONS, *re.findall(r'"(\w+)"', drawn[1])}
 
 
 def test_each_defect_of_an_old_release_was_found() -> None:
@@ -56,9 +56,9 @@ def test_each_defect_of_an_old_release_was_found() -> None:
 
 
 def test_the_table_is_of_the_plants_that_its_seed_draws() -> None:
-    figure = load("sight")
-    assert [row["plant"] for row in figure["plants"]] == [plant.name for plant in drawn_plants()]
-    assert len({plant.name for plant in PLANTS}) == len(PLANTS)
+    for name, plants in (("sight", drawn_plants()), (figure_of(TRANSACTIONS), OF_PRODUCERS)):
+        assert [row["plant"] for row in load(name)["plants"]] == [plant.name for plant in plants]
+    assert len({plant.name for plant in (*PLANTS, *OF_PRODUCERS)}) == len(PLANTS) + len(OF_PRODUCERS)
     names = {lock.rpartition(".")[2].replace(" ", ".") for lock in locks.locks()}
     assert {row["plant"] for row in load(schedules.FIGURE)["plants"]} <= names
 

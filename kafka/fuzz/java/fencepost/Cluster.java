@@ -256,7 +256,7 @@ final class Cluster {
                 }
                 return found;
             case "balance": case "recreate": case "elr-off": case "fail-over": found.add(new Step(verb, 0, 0, 0)); return found;
-            case "write": case "again": case "verify": case "append": case "commit": case "abort": case "expire": case "mark":
+            case "write": case "again": case "verify": case "deny": case "append": case "commit": case "abort": case "expire": case "mark":
                 producers.list(verb, found);
                 return found;
             case "min-isr":
@@ -456,7 +456,7 @@ final class Cluster {
             case "stop": stop(b); break;
             case "kill": hurt = b; halt(b, 0, false); break;
             case "crash": case "tear": hurt(b); halt(b, step.b, step.verb.equals("tear")); break;
-            case "write": case "again": case "verify": case "append": case "commit": case "abort": case "expire": case "mark": producers.act(step); break;
+            case "write": case "again": case "verify": case "deny": case "append": case "commit": case "abort": case "expire": case "mark": producers.act(step); break;
             case "fail": hurt(b); failed[b] = "d" + step.b; fail(b, failed[b]); break;
             case "take": lose(b, "d" + step.b); dirs.get(b).remove("d" + step.b); break;
             case "replace": lose(b, "d" + step.b); replace(b, "d" + step.b); break;

@@ -35,6 +35,7 @@ public final class Fuzz {
         Map.entry("kill", 0.5), Map.entry("boot", 1.0), Map.entry("register", 6.0), Map.entry("start", 3.0), Map.entry("lag", 2.0),
         Map.entry("work", 8.0), Map.entry("shrink", 3.0), Map.entry("send", 2.0), Map.entry("serve", 3.0), Map.entry("resend", 1.0), Map.entry("late-heartbeat", 0.5),
         Map.entry("checkpoint", 1.0), Map.entry("reread", 1.0), Map.entry("retry", 1.0), Map.entry("copy", 6.0), Map.entry("fail-over", 0.5)));
+    private static final String TRANSACTIONS = "transactions";
     private static final Map<String, Map<String, Double>> PROFILES = Map.of(
         "disks", Map.of("fail", 2.0, "take", 3.0, "replace", 1.0, "move", 2.0),
         "crashes", Map.of("crash", 2.0),
@@ -44,10 +45,13 @@ public final class Fuzz {
         "all", Map.ofEntries(Map.entry("fail", 1.0), Map.entry("take", 2.0), Map.entry("replace", 1.0), Map.entry("crash", 1.0),
             Map.entry("reassign", 1.0), Map.entry("cancel", 0.5), Map.entry("elect", 0.5), Map.entry("balance", 0.5), Map.entry("recreate", 0.2),
             Map.entry("delete", 1.0), Map.entry("move", 1.0), Map.entry("unregister", 0.6), Map.entry("roll", 1.0), Map.entry("retain", 0.5)),
-        "transactions", Map.ofEntries(Map.entry("write", 24.0), Map.entry("again", 6.0), Map.entry("verify", 4.0), Map.entry("append", 6.0),
-            Map.entry("commit", 6.0), Map.entry("abort", 5.0), Map.entry("expire", 1.0), Map.entry("mark", 16.0), Map.entry("tear", 1.5), Map.entry("roll", 3.0),
-            Map.entry("crash", 0.5), Map.entry("delete", 0.5), Map.entry("retain", 0.5), Map.entry("reassign", 1.0), Map.entry("elect", 1.0),
-            Map.entry("fail", 0.5), Map.entry("take", 1.0), Map.entry("replace", 0.5), Map.entry("move", 1.0)));
+        TRANSACTIONS, Map.ofEntries(Map.entry("write", 24.0), Map.entry("again", 4.0), Map.entry("verify", 16.0), Map.entry("append", 3.0),
+            Map.entry("deny", 2.0), Map.entry("commit", 5.0), Map.entry("abort", 6.0), Map.entry("expire", 1.0), Map.entry("mark", 24.0),
+            Map.entry("tear", 1.0), Map.entry("roll", 2.0), Map.entry("crash", 0.3), Map.entry("delete", 0.3), Map.entry("retain", 0.3),
+            Map.entry("reassign", 0.5), Map.entry("elect", 1.0), Map.entry("fail", 0.3), Map.entry("take", 1.0), Map.entry("replace", 0.3),
+            Map.entry("move", 0.5)));
+    /** Steps that are rare in histories with transactions, because a transaction takes many other steps. */
+    private static final List<String> RARE = List.of("produce", "fence", "stop", "kill", "lag", "shrink");
     private static final List<String> DRAWN = List.of("disks", "crashes", "operators", "all");
     private static final int REPLAYS = 400;
     private static final com.sun.management.OperatingSystemMXBean SYSTEM =
@@ -113,6 +117,9 @@ public final class Fuzz {
                 found.put(verb, weight * factor);
             }
         });
+        if (profile.equals(TRANSACTIONS)) {
+            RARE.forEach(verb -> found.merge(verb, 0.2, (weight, factor) -> weight * factor));
+        }
         return found;
     }
 
@@ -122,7 +129,7 @@ public final class Fuzz {
         History history = new History();
         history.shape = shape(profile, random);
         TreeMap<String, Double> weights = weights(profile, random);
-        int most = 40 + random.nextInt(160);
+        int most = (profile.equals(TRANSACTIONS) ? 2 : 1) * (40 + random.nextInt(160));
         within(history, (c, judge) -> {
             Set<Cluster.Step> idle = new HashSet<>();
             String state = judge.state();

@@ -93,7 +93,7 @@ final class Producers {
         }
     }
 
-    /** A batch whose transaction was verified, and that its leader has not appended yet. */
+    /** A batch whose transaction was verified if it has one, and that its leader has not appended yet. */
     private record Verified(Broker leader, Batch batch, Object guard) { }
 
     /** A batch that a leader has rejected as out of sequence. */
@@ -191,10 +191,20 @@ final class Producers {
         return switch (verb) {
             case "write" -> canWrite(b, p, of);
             case "again" -> oldest(of, p) != null;
-            case "verify" -> of.isTransactional() && (oldest(of, p) != null || canWrite(b, p, of));
-            case "mark" -> open(of) != null && of.open.markers.containsKey(p) && !of.open.markers.get(p).acknowledged();
+            case "deny" -> of.isTransactional() && isFree(of, p, b);
+            case "verify" -> isFree(of, p, b) && verified.stream().noneMatch(v -> v.batch.producer == of && v.batch.partition == p);
+            case "mark" -> open(of) != null && isUnmarked(of.open.markers.get(p), c.up[b]);
             default -> false;
         };
+    }
+
+    private boolean isFree(Producer of, int p, int b) {
+        return oldest(of, p) != null || canWrite(b, p, of);
+    }
+
+    /** Returns whether a partition lacks the marker, and this leader does not already replicate it. */
+    private static boolean isUnmarked(Cluster.Write marker, Broker leader) {
+        return marker != null && !marker.acknowledged() && (marker.leader != leader || marker.answer != null);
     }
 
     /**
@@ -231,8 +241,10 @@ final class Producers {
         } else if (step.verb().equals("mark")) {
             mark(c.up[step.a()], of.open.markers.get(step.b()), of);
         } else {
-            Batch batch = step.verb().equals("write") ? null : oldest(of, step.b());
-            submit(c.up[step.a()], batch == null ? made(of, step.b()) : batch, step.verb().equals("verify"));
+            boolean isNew = step.verb().equals("write")
+                || !step.verb().equals("again") && pending(of, step.b()).isEmpty() && canWrite(step.a(), step.b(), of);
+            Batch batch = isNew ? null : oldest(of, step.b());
+            submit(c.up[step.a()], batch == null ? made(of, step.b()) : batch, step.verb());
         }
     }
 
@@ -251,7 +263,7 @@ final class Producers {
     }
 
     /** ReplicaManager.handleProduceAppend: verifies the transaction if the leader does not know it, then appends the batch. */
-    private void submit(Broker leader, Batch batch, boolean waits) {
+    private void submit(Broker leader, Batch batch, String verb) {
         Object guard = null;
         if (batch.in != null) {
             try {
@@ -266,14 +278,14 @@ final class Producers {
             boolean isOngoing = batch.in == batch.producer.open && batch.in.number == 0;
             if (guard == VerificationGuard.SENTINEL) {
                 guard = null;
-            } else if (!isOngoing) {
-                batch.take(new ProduceResponse.PartitionResponse(Errors.INVALID_TXN_STATE));
+            } else if (verb.equals("deny") || !isOngoing) {
+                batch.take(new ProduceResponse.PartitionResponse(verb.equals("deny") ? Errors.NOT_ENOUGH_REPLICAS : Errors.INVALID_TXN_STATE));
                 return;
             } else {
                 batch.in.partitions.add(batch.partition);
             }
         }
-        if (waits) {
+        if (verb.equals("verify")) {
             verified.add(new Verified(leader, batch, guard));
         } else {
             append(leader, batch, guard);
@@ -281,7 +293,7 @@ final class Producers {
     }
 
     private void append(Broker leader, Batch batch, Object guard) {
-        batch.leader = leader;
+        send(batch, leader);
         c.touched |= 1 << leader.id;
         MemoryRecords records = Calls.batch(batch.value, batch.producer.id(), batch.epoch, batch.sequence, batch.in != null);
         Calls.append(leader.manager, named(leader, batch.partition), records, AppendOrigin.CLIENT, guard, 2, answer -> {
@@ -289,6 +301,11 @@ final class Producers {
             rejected = answer.error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER ? new Rejected(leader, batch) : rejected;
         });
         leader.act();
+    }
+
+    private static void send(Cluster.Write write, Broker leader) {
+        write.leader = leader;
+        write.answer = write.acknowledged() ? write.answer : null;
     }
 
     private TopicIdPartition named(Broker leader, int p) {
@@ -318,7 +335,7 @@ final class Producers {
 
     /** WriteTxnMarkers. */
     private void mark(Broker leader, Cluster.Write marker, Producer of) {
-        marker.leader = leader;
+        send(marker, leader);
         MemoryRecords records = Calls.marker(of.id(), of.open.markerEpoch, of.open.commits, of.open.number);
         Calls.append(leader.manager, named(leader, marker.partition), records, AppendOrigin.COORDINATOR, null, of.bumps() ? 2 : 1, marker::take);
         leader.act();

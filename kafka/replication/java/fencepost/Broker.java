@@ -79,10 +79,12 @@ final class Broker {
     final Object alterations;
     /** Moves replicas between its directories; none of its threads runs. */
     final Moving moving;
+    private final List<File> failed = new ArrayList<>();
     private IOException failure;
     private final LogDirFailureChannel failures = new LogDirFailureChannel(9) {
         @Override public void maybeAddOfflineLogDir(String dir, String message, IOException cause) {
-            failure = cause;
+            // a late task may find that the files of a failed directory are closed
+            failure = failed.contains(new File(dir)) ? failure : cause;
             super.maybeAddOfflineLogDir(dir, message, cause);
         }
     };
@@ -590,6 +592,7 @@ final class Broker {
 
     /** Notifies LogDirFailureHandler of a failed directory. */
     void fail(String dir) {
+        failed.add(directory(dir).getAbsoluteFile());
         manager.handleLogDirFailure(directory(dir).getAbsolutePath(), true);
     }
 
