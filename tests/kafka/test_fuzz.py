@@ -123,6 +123,15 @@ def test_a_late_batch_is_no_part_of_the_next_transaction(release: str) -> None:
         assert fuzzer.replayed(known(shape, steps)) is None
 
 
+@pytest.mark.parametrize("release", ["4.1.2", "4.4.0"])
+def test_after_a_move_a_consumer_reads_beyond_the_high_watermark(release: str) -> None:
+    steps = "write 0; fetch 1 0; follow 1 0; roll 0; fetch 1 0; move 0 0 1; copy 0; assign 0; copy 0; produce 0"  # the follower's position is in a segment of the replaced log, and counts as the high watermark's in the new one
+    with Fuzzer(fuzz_release(release, None)) as fuzzer:
+        alarm = fuzzer.replayed(known(f"brokers=2 disks=2 {SHAPE} faults=1", steps))
+    assert alarm is not None
+    assert alarm.message.endswith("a read_committed consumer gets offset 1, and the last stable offset is 1")
+
+
 def test_an_index_that_forgets_aborted_transactions_is_found() -> None:
     plant = next(plant for plant in OF_PRODUCERS if plant.method == "updateTxnIndex")
     ((_, found, why),) = measure("4.4.0", TRANSACTIONS, 10, (plant,))

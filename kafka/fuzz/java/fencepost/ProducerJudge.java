@@ -277,6 +277,9 @@ final class ProducerJudge {
                 break;
             }
         }
+        if (!found.isEmpty() && found.lastKey() >= end) {
+            throw new Judge.Violation(where + "a read_committed consumer gets offset " + found.lastKey() + ", and the last stable offset is " + end);
+        }
         found.headMap(floor).clear();
         Map<Long, Integer> wanted = new TreeMap<>(story.visible.headMap(end));
         if (!found.equals(wanted)) {
