@@ -26,11 +26,14 @@ import kafka.log.UnifiedLog;  // until 4.0
 import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
 
 /**
- * Judges a replica's producers and transactions. The batches of its log, read one by one, say what its producer state, its
- * aborted transactions, its last stable offset and a read_committed consumer must show.
+ * Judges a replica's producers and transactions. The batches of its log, read one by one, say what its producer state,
+ * its aborted transactions, its last stable offset and a read_committed consumer must show.
  */
 final class ProducerJudge {
-    /** A producer according to the batches read so far. A batch of a new epoch, or the start of the log, shows all its batches. */
+    /**
+     * A producer according to the batches read so far. A batch of a new epoch, or the start of the log, shows all its
+     * batches.
+     */
     private static final class State {
         short epoch = -1;
         int sequence = -1;
@@ -51,7 +54,10 @@ final class ProducerJudge {
     private static final class Story {
         final Map<Long, State> states = new TreeMap<>();
         final List<Aborted> aborted = new ArrayList<>();
-        /** The least first offset of completed transactions with markers beyond the high watermark: all, and those that this leader has ended. */
+        /**
+         * The least first offset of completed transactions with markers beyond the high watermark: all, and those that
+         * this leader has ended.
+         */
         long unreplicated = Long.MAX_VALUE;
         long own = Long.MAX_VALUE;
         final TreeMap<Long, Integer> visible = new TreeMap<>();
@@ -63,7 +69,9 @@ final class ProducerJudge {
     private final Object[][][] ends;
     /** For each leader, its last stable offset, with the process and the epoch. */
     private final Object[][][] stable;
-    /** For each leader, what was last read by a consumer: the bytes of its log, its last stable offset and its start. */
+    /**
+     * For each leader, what was last read by a consumer: the bytes of its log, its last stable offset and its start.
+     */
     private final Object[][] read;
 
     ProducerJudge(Cluster c) {
@@ -91,7 +99,8 @@ final class ProducerJudge {
             Object[] was = stable[b][p];
             long now = log.lastStableOffset();
             if (was != null && was[0] == c.up[b] && was[1].equals(epoch) && (long) was[2] > now) {
-                throw new Judge.Violation(where + "the last stable offset of the leader goes back from " + was[2] + " to " + now);
+                throw new Judge.Violation(where + "the last stable offset of the leader goes back from " + was[2]
+                    + " to " + now);
             }
             stable[b][p] = new Object[] {c.up[b], epoch, now};
             Object source = List.of(c.up[b], bytes, now, floor);
@@ -121,7 +130,8 @@ final class ProducerJudge {
             State state = story.states.computeIfAbsent(batch.producerId(), id -> new State());
             boolean isNew = state.epoch != batch.producerEpoch();
             if (state.epoch > batch.producerEpoch()) {
-                throw new Judge.Violation(where + "offset " + batch.baseOffset() + " has producer epoch " + batch.producerEpoch() + " after epoch " + state.epoch);
+                throw new Judge.Violation(where + "offset " + batch.baseOffset() + " has producer epoch "
+                    + batch.producerEpoch() + " after epoch " + state.epoch);
             }
             state.isWhole |= floor == 0 || isNew && state.epoch >= 0;
             int before = isNew ? -1 : state.sequence;
@@ -140,7 +150,8 @@ final class ProducerJudge {
                 continue;
             }
             if ((state.isWhole || before >= 0) && batch.baseSequence() != before + 1) {
-                throw new Judge.Violation(where + "offset " + batch.baseOffset() + " has sequence number " + batch.baseSequence() + " of producer "
+                throw new Judge.Violation(where + "offset " + batch.baseOffset() + " has sequence number "
+                    + batch.baseSequence() + " of producer "
                     + batch.producerId() + " after " + before);
             }
             add(where, story, state, batch);
@@ -175,7 +186,8 @@ final class ProducerJudge {
         Producers.Transaction of = c.producers.ended(marker.coordinatorEpoch());
         for (int value : state.open) {
             if (c.producers.of(value) != of || of.commits != commits) {
-                throw new Judge.Violation(where + "record " + value + " is " + (commits ? "committed" : "aborted") + " by the end of another transaction");
+                throw new Judge.Violation(where + "record " + value + " is " + (commits ? "committed" : "aborted")
+                    + " by the end of another transaction");
             }
         }
         if (commits) {
@@ -192,10 +204,14 @@ final class ProducerJudge {
 
     // ---- comparing
 
-    /** Compares the state of each producer whose latest batches are in the log; if the log `isWhole`, there are no others. */
+    /**
+     * Compares the state of each producer whose latest batches are in the log; if the log `isWhole`, there are no
+     * others.
+     */
     private static void states(String where, Story story, Map<Long, ProducerStateEntry> known, boolean isWhole) {
         if (isWhole && !story.states.keySet().equals(known.keySet())) {
-            throw new Judge.Violation(where + "it knows the producers " + new java.util.TreeSet<>(known.keySet()) + ", and its log has batches of " + story.states.keySet());
+            throw new Judge.Violation(where + "it knows the producers " + new java.util.TreeSet<>(known.keySet())
+                + ", and its log has batches of " + story.states.keySet());
         }
         story.states.forEach((id, state) -> {
             ProducerStateEntry entry = known.get(id);
@@ -208,12 +224,15 @@ final class ProducerJudge {
             }
             if (isSame) {
                 OptionalLong first = entry.currentTxnFirstOffset();
-                isSame = state.first >= 0 ? first.isPresent() && (isWhole ? first.getAsLong() == state.first : first.getAsLong() <= state.first)
+                isSame = state.first >= 0 ? first.isPresent()
+                    && (isWhole ? first.getAsLong() == state.first : first.getAsLong() <= state.first)
                     : first.isEmpty() || !isWhole && !state.hasMarker;
             }
             if (!isSame) {
-                throw new Judge.Violation(where + "the producer state is " + entry + ", and the log has epoch " + state.epoch + ", sequence number " + state.sequence
-                    + " at offset " + state.last + ", coordinator epoch " + state.coordinatorEpoch + ", open transaction " + state.first);
+                throw new Judge.Violation(where + "the producer state is " + entry + ", and the log has epoch "
+                    + state.epoch + ", sequence number " + state.sequence
+                    + " at offset " + state.last + ", coordinator epoch " + state.coordinatorEpoch
+                    + ", open transaction " + state.first);
             }
         });
     }
@@ -222,39 +241,48 @@ final class ProducerJudge {
         List<Aborted> all = new ArrayList<>();
         for (LogSegment segment : log.logSegments()) {
             for (Object of : Scala.items(Reflect.call(segment.txnIndex(), "allAbortedTxns"))) {
-                Aborted found = new Aborted(Reflect.number(Reflect.call(of, "producerId")), Reflect.number(Reflect.call(of, "firstOffset")),
+                Aborted found = new Aborted(Reflect.number(Reflect.call(of, "producerId")),
+                    Reflect.number(Reflect.call(of, "firstOffset")),
                     Reflect.number(Reflect.call(of, "lastOffset")));
                 all.add(found);
             }
         }
         List<Aborted> indexed = all.stream().filter(of -> of.first >= floor).toList();
-        boolean isSame = floor == 0 ? indexed.equals(story.aborted) : story.aborted.containsAll(indexed) && story.aborted.stream().allMatch(
-            wanted -> all.stream().anyMatch(of -> of.producer == wanted.producer && of.last == wanted.last));
+        boolean isSame = floor == 0 ? indexed.equals(story.aborted) : story.aborted.containsAll(indexed)
+            && story.aborted.stream().allMatch(
+                wanted -> all.stream().anyMatch(of -> of.producer == wanted.producer && of.last == wanted.last));
         if (!isSame) {
-            throw new Judge.Violation(where + "the index has the aborted transactions " + indexed + ", and the log has " + story.aborted);
+            throw new Judge.Violation(where + "the index has the aborted transactions " + indexed
+                + ", and the log has " + story.aborted);
         }
     }
 
     private static void stable(String where, Story story, UnifiedLog log, long floor) {
-        long undecided = story.states.values().stream().filter(s -> s.first >= 0).mapToLong(s -> s.first).min().orElse(Long.MAX_VALUE);
+        long undecided = story.states.values().stream().mapToLong(s -> s.first).filter(first -> first >= 0).min()
+            .orElse(Long.MAX_VALUE);
         long most = Math.max(log.logStartOffset(), Math.min(log.highWatermark(), Math.min(undecided, story.own)));
         long least = floor == 0 ? Math.min(most, story.unreplicated) : log.logStartOffset();
         long now = log.lastStableOffset();
         // after a restart, completed transactions no longer wait for the high watermark, because they are decided
         if (now > most || now < least) {
-            throw new Judge.Violation(where + "the last stable offset is " + now + ", and it must be between " + least + " and " + most);
+            throw new Judge.Violation(where + "the last stable offset is " + now + ", and it must be between "
+                + least + " and " + most);
         }
     }
 
-    /** Reads like a read_committed consumer, which skips records of the aborted transactions that each answer contains. */
+    /**
+     * Reads like a read_committed consumer, which skips records of the aborted transactions that each answer contains.
+     */
     private void consume(String where, Story story, int b, int p, long floor, long end) throws Exception {
         TreeMap<Long, Integer> found = new TreeMap<>();
         long next = floor;
         while (next < end) {
-            FetchPartitionData answer = Calls.read(c.up[b].manager, new TopicIdPartition(c.topic, c.partitions.get(p)), next);
+            FetchPartitionData answer = Calls.read(
+                c.up[b].manager, new TopicIdPartition(c.topic, c.partitions.get(p)), next);
             long before = next;
             if (answer.error != Errors.NONE || answer.lastStableOffset.orElse(-1) != end) {
-                throw new Judge.Violation(where + "a consumer at offset " + next + " gets " + answer.error + " and the last stable offset "
+                throw new Judge.Violation(where + "a consumer at offset " + next + " gets " + answer.error
+                    + " and the last stable offset "
                     + answer.lastStableOffset + ", which is " + end);
             }
             PriorityQueue<FetchResponseData.AbortedTransaction> aborted =
@@ -278,22 +306,28 @@ final class ProducerJudge {
             }
         }
         if (!found.isEmpty() && found.lastKey() >= end) {
-            throw new Judge.Violation(where + "a read_committed consumer gets offset " + found.lastKey() + ", and the last stable offset is " + end);
+            throw new Judge.Violation(where + "a read_committed consumer gets offset " + found.lastKey()
+                + ", and the last stable offset is " + end);
         }
         found.headMap(floor).clear();
         Map<Long, Integer> wanted = new TreeMap<>(story.visible.headMap(end));
         if (!found.equals(wanted)) {
-            throw new Judge.Violation(where + "a read_committed consumer gets the records " + found + ", and the committed records are " + wanted);
+            throw new Judge.Violation(where + "a read_committed consumer gets the records " + found
+                + ", and the committed records are " + wanted);
         }
     }
 
-    /** The last batch of the log is recognized if it is sent again; the next one of an idempotent producer is accepted. */
+    /**
+     * The last batch of the log is recognized if it is sent again; the next one of an idempotent producer is accepted.
+     */
     private void rejected(String where, State state, Producers.Batch batch) {
         c.producers.rejected = null;
-        boolean isLast = state != null && state.last >= 0 && state.epoch == batch.epoch && state.sequence == batch.sequence;
-        boolean isNext = state != null && state.last >= 0 && state.epoch == batch.epoch && state.sequence + 1 == batch.sequence && batch.in == null;
+        boolean isKnown = state != null && state.last >= 0 && state.epoch == batch.epoch;
+        boolean isLast = isKnown && state.sequence == batch.sequence;
+        boolean isNext = isKnown && state.sequence + 1 == batch.sequence && batch.in == null;
         if (isLast || isNext) {
-            throw new Judge.Violation(where + "sequence number " + batch.sequence + " is rejected as out of order, and the last in the log is " + state.sequence);
+            throw new Judge.Violation(where + "sequence number " + batch.sequence
+                + " is rejected as out of order, and the last in the log is " + state.sequence);
         }
     }
 }

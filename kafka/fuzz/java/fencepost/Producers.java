@@ -17,8 +17,9 @@ import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
 
 /**
- * Three producers and their transaction coordinator, which never fails. The first producer is only idempotent, the second
- * keeps its epoch after a transaction (TV1), and the third gets a new epoch after each transaction (TV2, KIP-890).
+ * Three producers and their transaction coordinator, which never fails. The first producer is only idempotent, the
+ * second keeps its epoch after a transaction (TV1), and the third gets a new epoch after each transaction (TV2,
+ * KIP-890).
  */
 final class Producers {
     /** The first producer ID. All other writes use their value as the ID of their own producer. */
@@ -71,8 +72,10 @@ final class Producers {
         }
 
         @Override void take(ProduceResponse.PartitionResponse answer) {
-            if (acknowledged() && answer.error == Errors.NONE && answer.baseOffset != this.answer.baseOffset && this.answer.baseOffset >= c.deleted[partition]) {
-                wrong = "record " + value + " of partition " + partition + " was acknowledged at offset " + this.answer.baseOffset
+            if (acknowledged() && answer.error == Errors.NONE && answer.baseOffset != this.answer.baseOffset
+                && this.answer.baseOffset >= c.deleted[partition]) {
+                wrong = "record " + value + " of partition " + partition + " was acknowledged at offset "
+                    + this.answer.baseOffset
                     + ", and a retry is acknowledged at offset " + answer.baseOffset;
             }
             super.take(answer);
@@ -192,7 +195,8 @@ final class Producers {
             case "write" -> canWrite(b, p, of);
             case "again" -> oldest(of, p) != null;
             case "deny" -> of.isTransactional() && isFree(of, p, b);
-            case "verify" -> isFree(of, p, b) && verified.stream().noneMatch(v -> v.batch.producer == of && v.batch.partition == p);
+            case "verify" -> isFree(of, p, b) && verified.stream().noneMatch(v -> v.batch.producer == of
+                && v.batch.partition == p);
             case "mark" -> open(of) != null && isUnmarked(of.open.markers.get(p), c.up[b]);
             default -> false;
         };
@@ -208,24 +212,29 @@ final class Producers {
     }
 
     /**
-     * A producer writes a batch after an unacknowledged one if this leader has appended that one, or if all leaders know the
-     * producer from a batch of this epoch. A leader that does not know the producer would accept any sequence number.
+     * A producer writes a batch after an unacknowledged one if this leader has appended that one, or if all leaders know
+     * the producer from a batch of this epoch. A leader that does not know the producer would accept any sequence
+     * number.
      */
     private boolean canWrite(int b, int p, Producer of) {
         List<Batch> pending = pending(of, p);
         Batch last = pending.isEmpty() ? null : pending.get(pending.size() - 1);
-        boolean isKnown = sent(of, p).anyMatch(batch -> batch.acknowledged() && batch.answer.baseOffset >= c.deleted[p]);
         return (open(of) == null || of.open.number == 0) && pending.size() < IN_FLIGHT
-            && (last == null || isKnown || last.leader == c.up[b] && last.answer == null);
+            && (last == null || isKnown(of, p) || last.leader == c.up[b] && last.answer == null);
     }
 
-    /** Returns the batch that a producer may resend: the first unacknowledged one, or else the last one; null if there is none. */
+    /**
+     * Returns the batch that a producer may resend: the first unacknowledged one, or else the last one; null if there
+     * is none.
+     */
     private Batch oldest(Producer of, int p) {
         if (of.isTransactional() && !isOngoing(of)) {
             return null;
         }
         List<Batch> pending = pending(of, p);
-        return pending.isEmpty() ? sent(of, p).reduce((before, last) -> last).filter(last -> last.in == of.open).orElse(null) : pending.get(0);
+        return pending.isEmpty()
+            ? sent(of, p).reduce((before, last) -> last).filter(last -> last.in == of.open).orElse(null)
+            : pending.get(0);
     }
 
     void act(Cluster.Step step) {
@@ -262,13 +271,17 @@ final class Producers {
         return made;
     }
 
-    /** ReplicaManager.handleProduceAppend: verifies the transaction if the leader does not know it, then appends the batch. */
+    /**
+     * ReplicaManager.handleProduceAppend: verifies the transaction if the leader does not know it, then appends the
+     * batch.
+     */
     private void submit(Broker leader, Batch batch, String verb) {
         Object guard = null;
         if (batch.in != null) {
             try {
                 kafka.cluster.Partition of = leader.found(c.partitions.get(batch.partition));
-                guard = Reflect.call(of, "maybeStartTransactionVerification", batch.producer.id(), batch.sequence, batch.epoch
+                guard = Reflect.call(of, "maybeStartTransactionVerification", batch.producer.id(), batch.sequence,
+                    batch.epoch
                     , batch.producer.bumps()  // since 4.0
                 );
             } catch (ApiException e) {
@@ -279,7 +292,8 @@ final class Producers {
             if (guard == VerificationGuard.SENTINEL) {
                 guard = null;
             } else if (verb.equals("deny") || !isOngoing) {
-                batch.take(new ProduceResponse.PartitionResponse(verb.equals("deny") ? Errors.NOT_ENOUGH_REPLICAS : Errors.INVALID_TXN_STATE));
+                batch.take(new ProduceResponse.PartitionResponse(verb.equals("deny") ? Errors.NOT_ENOUGH_REPLICAS
+                    : Errors.INVALID_TXN_STATE));
                 return;
             } else {
                 batch.in.partitions.add(batch.partition);
@@ -295,7 +309,8 @@ final class Producers {
     private void append(Broker leader, Batch batch, Object guard) {
         send(batch, leader);
         c.touched |= 1 << leader.id;
-        MemoryRecords records = Calls.batch(batch.value, batch.producer.id(), batch.epoch, batch.sequence, batch.in != null);
+        MemoryRecords records = Calls.batch(batch.value, batch.producer.id(), batch.epoch, batch.sequence,
+            batch.in != null);
         Calls.append(leader.manager, named(leader, batch.partition), records, AppendOrigin.CLIENT, guard, 2, answer -> {
             batch.take(answer);
             rejected = answer.error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER ? new Rejected(leader, batch) : rejected;
@@ -312,7 +327,10 @@ final class Producers {
         return new TopicIdPartition(leader.image().topics().getTopic("t").id(), c.partitions.get(p));
     }
 
-    /** The coordinator decides a transaction (after `expire`, because it timed out); an idempotent producer takes a new epoch. */
+    /**
+     * The coordinator decides a transaction (after `expire`, because it timed out); an idempotent producer takes a new
+     * epoch.
+     */
     private void end(Producer of, String verb) {
         boolean expires = verb.equals("expire");
         boolean isClear = of.sent.stream().allMatch(Cluster.Write::acknowledged);
@@ -337,14 +355,16 @@ final class Producers {
     private void mark(Broker leader, Cluster.Write marker, Producer of) {
         send(marker, leader);
         MemoryRecords records = Calls.marker(of.id(), of.open.markerEpoch, of.open.commits, of.open.number);
-        Calls.append(leader.manager, named(leader, marker.partition), records, AppendOrigin.COORDINATOR, null, of.bumps() ? 2 : 1, marker::take);
+        Calls.append(leader.manager, named(leader, marker.partition), records, AppendOrigin.COORDINATOR, null,
+            of.bumps() ? 2 : 1, marker::take);
         leader.act();
     }
 
     /** Returns the partitions that lack a marker of an ended transaction. */
     Set<Integer> unmarked() {
         Set<Integer> found = new TreeSet<>();
-        ended.values().forEach(of -> of.markers.forEach((p, marker) -> found.addAll(marker.acknowledged() ? Set.of() : Set.of(p))));
+        ended.values().forEach(of -> of.markers.forEach((p, marker) ->
+            found.addAll(marker.acknowledged() ? Set.of() : Set.of(p))));
         return found;
     }
 
@@ -352,9 +372,17 @@ final class Producers {
         return producers.stream().anyMatch(of -> open(of) != null);
     }
 
-    /** Returns the last batch of each producer, if it was written to this partition in the producer's latest epoch. */
+    /**
+     * Returns each producer's last batch of this partition that leaders must accept. Once all earlier batches of its epoch
+     * are deleted, a leader that knows the producer only from a transaction's marker rejects all but sequence number 0.
+     */
     List<Batch> latest(int p) {
-        return producers.stream().flatMap(of -> sent(of, p).reduce((before, last) -> last).stream()).toList();
+        return producers.stream().flatMap(of -> sent(of, p).reduce((before, last) -> last).stream())
+            .filter(last -> last.sequence == 0 || isKnown(last.producer, p)).toList();
+    }
+
+    private boolean isKnown(Producer of, int p) {
+        return sent(of, p).anyMatch(batch -> batch.acknowledged() && batch.answer.baseOffset >= c.deleted[p]);
     }
 
     /** Returns everything visible, or nothing if no producer has written. */
@@ -362,7 +390,8 @@ final class Producers {
         StringBuilder out = new StringBuilder();
         for (Producer of : areUsed() ? producers : List.<Producer>of()) {
             Transaction open = open(of);
-            out.append(' ').append(of.epoch).append(java.util.Arrays.toString(of.next)).append(open == null ? "" : open.partitions + "" + open.number);
+            out.append(' ').append(of.epoch).append(java.util.Arrays.toString(of.next))
+                .append(open == null ? "" : open.partitions + "" + open.number);
         }
         return out.append(verified.isEmpty() ? "" : "v" + verified.size()).toString();
     }

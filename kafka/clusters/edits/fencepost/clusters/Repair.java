@@ -92,8 +92,17 @@ public final class Repair {
             case "hyp-35" -> List.of(readAgainAfterTruncation());
             case "hyp-36" -> List.of(keepUnrecovered());
             case "hidden-checkpoint" -> List.of(writeCurrentLogs());
+            case "stale-position" -> List.of(lookUpHighWatermark());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
+    }
+
+    /** A leader looks up the position of the high watermark in its log, which may not be the log that a follower has read. */
+    private static CtClass lookUpHighWatermark() throws Exception {
+        CtClass log = type("org.apache.kafka.storage.internals.log.UnifiedLog");
+        log.getDeclaredMethod("maybeIncrementHighWatermark")
+            .insertBefore(on("$1 = new org.apache.kafka.storage.internals.log.LogOffsetMetadata($1.messageOffset);"));
+        return log;
     }
 
     /** A leader resets its followers' log ends in every leader epoch, not only if it did not lead before. */
