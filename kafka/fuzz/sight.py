@@ -143,34 +143,21 @@ OF_VERBS = (
 _STATE, _APPEND, _INDEX = (
     f"{LOG}.log.{name}" for name in ("ProducerStateManager", "ProducerAppendInfo", "TransactionIndex")
 )
-_EMPTY = "java.util.Optional.empty()"
+_EMPTY, _NO_ABORTED = "java.util.Optional.empty()", f"new {LOG}.log.TxnIndexSearchResult(java.util.List.of(), false)"
 OF_PRODUCERS = (
-    Plant(_APPEND, "checkSequence"),
-    Plant(_APPEND, "checkProducerEpoch"),
-    Plant(f"{LOG}.log.ProducerStateEntry", "findDuplicateBatch", value=_EMPTY),
-    Plant(_UNIFIED, "batchMissingRequiredVerification", value="false"),
-    Plant(_STATE, "clearVerificationStateEntry"),
-    Plant(_UNIFIED, "rebuildProducerState"),
-    Plant(_UNIFIED, "loadProducersFromRecords"),
-    Plant(_STATE, "truncateAndReload"),
-    Plant(_STATE, "truncateAndReload", "clearProducerIds"),
-    Plant(_STATE, "truncateAndReload", "loadFromSnapshot"),
-    Plant(_STATE, "truncateFullyAndStartAt"),
-    Plant(_STATE, "takeSnapshot", value=_EMPTY),
-    Plant(_STATE, "completeTxn", "put", "null"),
-    Plant(_STATE, "onHighWatermarkUpdated"),
-    Plant(_STATE, "firstUnstableOffset", value=_EMPTY),
+    *(Plant(_APPEND, method) for method in ("checkSequence", "checkProducerEpoch")),
+    *(Plant(_STATE, name) for name in ("clearVerificationStateEntry", "truncateAndReload", "truncateFullyAndStartAt")),
+    *(Plant(_STATE, "truncateAndReload", call) for call in ("clearProducerIds", "loadFromSnapshot")),
+    *(Plant(_STATE, method, value=_EMPTY) for method in ("takeSnapshot", "firstUnstableOffset")),
+    *(Plant(_STATE, "onHighWatermarkUpdated"), Plant(_STATE, "completeTxn", "put", "null")),
+    *(Plant(_UNIFIED, method) for method in ("rebuildProducerState", "loadProducersFromRecords")),
+    Plant(_UNIFIED, "maybeIncrementFirstUnstableOffset"),
     Plant(_UNIFIED, "lastStableOffset", value="highWatermark()"),
     Plant(_UNIFIED, "fetchLastStableOffsetMetadata", value="fetchHighWatermarkMetadata()"),
-    Plant(_UNIFIED, "maybeIncrementFirstUnstableOffset"),
-    Plant(f"{LOG}.log.LogSegment", "updateTxnIndex"),
-    Plant(_INDEX, "truncateTo"),
-    Plant(_INDEX, "reset"),
-    Plant(
-        _INDEX,
-        "collectAbortedTxns",
-        value="new org.apache.kafka.storage.internals.log.TxnIndexSearchResult(java.util.List.of(), false)",
-    ),
+    Plant(_UNIFIED, "batchMissingRequiredVerification", value="false"),
+    Plant(f"{LOG}.log.ProducerStateEntry", "findDuplicateBatch", value=_EMPTY),
+    *(Plant(f"{LOG}.log.LogSegment", "updateTxnIndex"), Plant(_INDEX, "collectAbortedTxns", value=_NO_ABORTED)),
+    *(Plant(_INDEX, method) for method in ("truncateTo", "reset")),
 )
 """Bugs in the code for idempotent and transactional producers, for histories of profile `transactions`."""
 

@@ -212,8 +212,8 @@ final class Producers {
     }
 
     /**
-     * A producer writes a batch after an unacknowledged one if this leader has appended that one, or if all leaders know
-     * the producer from a batch of this epoch. A leader that does not know the producer would accept any sequence
+     * A producer writes a batch after an unacknowledged one if this leader has appended that one, or if all leaders
+     * know the producer from a batch of this epoch. A leader that does not know the producer would accept any sequence
      * number.
      */
     private boolean canWrite(int b, int p, Producer of) {
@@ -373,8 +373,8 @@ final class Producers {
     }
 
     /**
-     * Returns each producer's last batch of this partition that leaders must accept. Once all earlier batches of its epoch
-     * are deleted, a leader that knows the producer only from a transaction's marker rejects all but sequence number 0.
+     * Returns each producer's last batch of this partition that leaders must accept. Once all earlier batches of its
+     * epoch are deleted, a leader that knows the producer only from a marker rejects all but sequence number 0.
      */
     List<Batch> latest(int p) {
         return producers.stream().flatMap(of -> sent(of, p).reduce((before, last) -> last).stream())
