@@ -477,7 +477,7 @@ final class Cluster {
                     serve(fetches.remove(fetches.size() - 1));
                 }
                 break;
-            case "follow": Fetching.handle(answers.get(b).remove(step.b)); up[b].act(); break;
+            case "follow": Fetching.handle(answers.get(b).remove(step.b)); up[b].act(); lower(b); break;
             case "lag": Replicas.age(Scala.value(up[b].found(partitions.get(step.b)).getReplica(step.c))); break;
             default: throw new IllegalArgumentException("a verb that this driver does not know: " + step.verb);
         }
@@ -649,14 +649,19 @@ final class Cluster {
     }
 
     private void halt(int b, int lost, boolean tears) throws Exception {
+        lower(b);
+        up[b].crash(partitions, lost, tears);
+        gone(b);
+    }
+
+    /** A truncation rewrites checkpoints. A flush that was scheduled before may raise the recovery point again, but not in the file. */
+    private void lower(int b) {
         offsets(b).forEach((log, now) -> {
             long[] was = written.get(b).get(log);
             for (int i = 0; was != null && i < NAMED.length; i++) {
-                was[i] = Math.min(was[i], now[i]);  // a truncation rewrites them
+                was[i] = Math.min(was[i], now[i]);
             }
         });
-        up[b].crash(partitions, lost, tears);
-        gone(b);
     }
 
     private void gone(int b) {
