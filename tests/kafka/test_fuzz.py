@@ -11,6 +11,7 @@ from fencepost.invariants.figures.store import load
 from fencepost.kafka.clusters.kit import kit
 from fencepost.kafka.fuzz.histories import Fuzzer, Progress, Repaired, Script, fuzz_release
 from fencepost.kafka.fuzz.sight import OF_PRODUCERS, TRANSACTIONS, measure
+from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import fencepost, start
 from tests.kafka.kafkas import on_kafka
@@ -124,6 +125,11 @@ def test_a_late_batch_is_no_part_of_the_next_transaction(release: str) -> None:
     steps = "verify 0 0 1; abort 1; mark 0 0 1; append 0; fetch 1 0; follow 1 0; fetch 1 0; write 0 0 1; commit 1"
     with Fuzzer(fuzz_release(release, None)) as fuzzer:
         assert fuzzer.replayed(known(shape, steps)) is None
+
+
+def test_a_release_without_separate_verification_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"needs Kafka 3\.8 or newer"):
+        f.fuzz(kafka="3.7.2", profile=TRANSACTIONS)
 
 
 def test_an_index_that_forgets_aborted_transactions_is_found() -> None:
