@@ -53,11 +53,6 @@ MEASURED: dict[str, tuple[str, str, dict[str, Column]]] = {
         },
     ),
     "explore": ("explore", "rows", {"figure": "{what}", "measured": "{measured}", "goal": "{wanted}"}),
-    "speed-steps": (
-        "speed",
-        "steps",
-        {"step": "{step}", "kip320": "{kip320}", "3 brokers": "{three brokers}", "kept": "{kept}"},
-    ),
     "moving": (
         "switches",
         "moving",
