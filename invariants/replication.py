@@ -139,8 +139,7 @@ def logs_match(s: State, c: C) -> bool:
 def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool:
     """Part of G-S4: a leader's high watermark does not decrease within a leader epoch, unless the leader restarts.
 
-    A follower's high watermark may decrease, and a new or restarted leader may have a lower high watermark than the
-    previous leader.
+    A follower's high watermark may decrease, and a new or restarted leader's may be lower than the previous one.
     """
     return all(
         after.replica[broker].high_watermark >= before.replica[broker].high_watermark

@@ -45,8 +45,7 @@ class Stable:
 @dataclass(frozen=True)
 class Tolerates:
     """The claim that up to `faults` faults of the counted kinds (at most `most` of each) do not violate the property.
-    If `faults` is missing, the claim is about all faults within `most`. The cheapest faults that violate the property
-    cost `least`.
+    If `faults` is missing, the claim is about all faults within `most`. The cheapest violating faults cost `least`.
     """
 
     faults: int | None

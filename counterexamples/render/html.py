@@ -1,8 +1,7 @@
 """A trace as one self-contained page: a space-time diagram to click or step through, with each state as pictures.
 
-The page contains its style and script, and loads nothing else. If scripts are disabled, the page shows every step at
-once. In the diagram, time runs downwards, each party has a lane, and messages are slanted arrows. Coordinates are in
-pixels.
+The page contains its style and script, and loads nothing else. Without scripts, the page shows every step at once. In
+the diagram, time runs downwards, each party has a lane, and messages are slanted arrows. Coordinates are in pixels.
 """
 
 from __future__ import annotations

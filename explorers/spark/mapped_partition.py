@@ -2,8 +2,7 @@
 
 Spark may run a task in any of an executor's Python processes, so a single process cannot hold a partition. A mapped
 partition is a folder with the partition's rows and hash tables, which the processes map and share. If a mapped
-partition is missing, outdated, or incomplete because a task died while writing, it is rebuilt from the levels in the
-store.
+partition is missing, outdated, or incomplete because a task died while writing, it is rebuilt from stored levels.
 """
 
 import json

@@ -48,8 +48,7 @@ class Walks:
     `End`. `decided` (int32, one column per property) is the number of steps after which a property was violated or a
     witness reached, or -1. For a property over steps, the number includes the deciding step. `fired` (int32, one column
     per action) counts the steps of each action. `finals` contains the last states as rows. All walks share `sketch`
-    (uint8), the registers of a HyperLogLog sketch of the reached states. To merge sketches, take each register's
-    maximum.
+    (uint8), the registers of a HyperLogLog sketch of the reached states. Merge sketches by registers' maxima.
     """
 
     first: int

@@ -4,8 +4,7 @@ A variant without a check allows a step that Kafka rejects. In a variant with a 
 state. Kafka executes the step in the nearest state in which variant and model differ, and must agree with the model.
 
 Forbidden steps are tried in states of the model without `normalize`, which would answer requests before they are
-handled. Only steps blocked by Kafka's checks alone are tried, not steps that lack a running process, a message or a
-budget.
+handled. Only steps blocked by Kafka's checks alone are tried, not those without a process, message or budget.
 """
 
 import random

@@ -1,7 +1,6 @@
 """Replica reassignment by operators, who may also redirect or cancel a reassignment in progress.
 
-Modelled on ReplicationControlManager.alterPartitionReassignments. Throttles are covered, because any follower may be
-slow.
+Modelled on ReplicationControlManager.alterPartitionReassignments. Throttles are covered: any follower may be slow.
 """
 
 from fencepost.model.cluster.constants import C

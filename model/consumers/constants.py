@@ -1,8 +1,7 @@
 """Sizes, budgets and designs of fetching from followers.
 
 `design` selects the rules: the older or the newer revision of KIP-392, or Kafka's code (apache/kafka 1eb7644). The
-KIP's page mixes both revisions. Wherever the designs differ, a constant selects the rule (by default, the design's
-rule).
+KIP's page mixes both revisions. Where the designs differ, a constant selects the rule (by default, the design's).
 """
 
 from enum import IntEnum

@@ -114,8 +114,7 @@ def follower_rebuilds(s: State, c: C, follower: int) -> None:
     """A follower whose fetch offset is only in the tier rebuilds its log from the tier.
 
     The leader answers OFFSET_MOVED_TO_TIERED_STORAGE. The follower rebuilds the log start, epochs and high watermark up
-    to the leader's local log start (TierStateMachine). If the tier has no segment up to that log start, the follower
-    retries.
+    to the leader's local log start (TierStateMachine). If the tier lacks a segment up to there, the follower retries.
     """
     require(agrees(s, follower))
     r, f = s.replica[s.leader], s.replica[follower]

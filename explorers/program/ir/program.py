@@ -101,8 +101,7 @@ class Behaviour:
 class Program:
     """A machine and properties. Functions are ordered by number; each follows the functions that it calls.
 
-    `properties` maps each property to a function with parameters (state), or (before, after, *parameters of the
-    action).
+    `properties` maps each property to a function of (state), or (before, after, *parameters of the action).
     """
 
     machine: Machine

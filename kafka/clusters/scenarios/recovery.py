@@ -4,8 +4,7 @@ HYP-36: LogLoader.recoverLog erases a segment if its recovery throws an IOExcept
 Recovery writes a file (the snapshot of the producers at the end of the segment); this fails if the disk is full. A
 controller recovers its whole metadata log whenever it starts (KafkaRaftLog.createLog).
 
-A directory with the name of that file stands for the full disk: ProducerStateManager.takeSnapshot throws an IOException
-either way.
+A directory with the name of that file stands for the full disk: takeSnapshot throws an IOException either way.
 """
 
 from dataclasses import replace

@@ -79,8 +79,7 @@ class Call(Record):
     response header, or NONE if it is missing, and `cluster` is its cluster id. `merged` is set if storeLatest takes two
     steps, and has compared but not yet stored the contexts. `awaited` contains the servers that have not advanced since
     the call was rejected, if clients wait for them (`backoff`). `ahead` contains the calls whose responses come before
-    this one's, if connections are ordered (`in_order`). The ghosts are copies of the store's ghosts, made when the call
-    began.
+    this one's, if connections are ordered (`in_order`). The ghosts are copies of the store's, made when the call began.
     """
 
     status: Status
