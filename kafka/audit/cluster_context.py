@@ -161,6 +161,8 @@ class ClusterContext:
     """The broker setting min.insync.replicas, used if neither the topic nor the cluster overrides it."""
     own: dict[str, list[tuple[int, int, str, Any]]] = field(default_factory=lambda: defaultdict(list))
     common: list[tuple[int, int, str, Any]] = field(default_factory=list)
+    snapshots: list[int] = field(default_factory=list)
+    """The last offset that each snapshot covers."""
     supported: dict[int, int] = field(default_factory=dict)
     """The highest metadata.version level that each controller's release supports."""
 
@@ -225,6 +227,11 @@ class ClusterContext:
         at = bisect_right(self.gaps, first, key=itemgetter(0))
         return at < len(self.gaps) and self.gaps[at][1] < end
 
+    def may_lack_settings(self, offset: int) -> bool:
+        """Return whether a gap before `offset` may contain settings that no later snapshot repeats."""
+        last = max((end for _, end in self.gaps if end < offset), default=-1)
+        return last >= 0 and not any(last <= covered < offset for covered in self.snapshots)
+
 
 def version_of(level: int | None) -> str:
     return NEWEST if level is None else next((name for below, name in LEVELS if level < below), NEWEST)
@@ -236,6 +243,7 @@ def gather_context(
     made = ClusterContext(gaps=gaps, end=end, until=until, min_isr=min_isr)
     ordered = sorted(events, key=lambda event: (event.offset, event.snapshot))
     made.aborted = _aborted(ordered)
+    made.snapshots = sorted({event.offset for event in ordered if event.snapshot})
     left, time = deque(gaps), 0
     for event in ordered:
         while left and left[0][1] <= event.offset:

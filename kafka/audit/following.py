@@ -95,7 +95,7 @@ class Follower:
         """Yield the rows for pending events, then a row for this record."""
         yield from self._pass(offset, time)
         self._epoch = epoch
-        if creates:
+        if creates and (snapshot or not self._around.may_lack_settings(offset)):
             yield self._create(offset, time, text, snapshot=snapshot)
             return
         if self._core is None:

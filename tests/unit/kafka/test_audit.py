@@ -323,6 +323,17 @@ def test_a_partition_without_a_beginning_is_not_judged() -> None:
     assert log.found((0, offset - 1)) == set()
 
 
+def test_a_partition_is_not_judged_by_settings_that_a_gap_may_hide() -> None:
+    log = Log()
+    log.change(isr=[1], eligibleLeaderReplicas=[2, 3])
+    at = next(item.offset for item in log.events if item.type == "CONFIG_RECORD")
+    log.events = [item for item in log.events if item.offset != at]
+    assert "isr-not-sane" in log.found(), "min ISR is taken for 1"
+    assert {row.election for row in log.rows((at, at))} == {"unjudged"}
+    log.events.insert(0, log.events[0]._replace(offset=at + 1, snapshot=True))
+    assert "isr-not-sane" in log.found((at, at)), "a snapshot repeats the settings"
+
+
 def test_an_aborted_transaction_changes_nothing() -> None:
     log = Log()
     log.event("BEGIN_TRANSACTION_RECORD", name="x")
