@@ -389,12 +389,11 @@ def _in_table(operation: Operation, asked: Settings) -> Iterator[Json]:
             settings = replace(asked, unclean_election=False)
             made = _blank("model", asked.version, settings, operation, elr=bool(setting["elr"]), **sizes)
             least = point["least"]
+            cheapest = min(point["front"], key=lambda item: item["cost"], default=None)
             yield {
                 **made,
                 "outcome": "not-measured" if point["undetermined"] else "safe" if least is None else "lost",
-                "faults": point["most"]
-                if least is None
-                else min(point["front"], key=lambda item: item["cost"])["faults"],
+                "faults": point["most"] if cheapest is None else {**cheapest["faults"], **cheapest["free"]},
                 "steps": None if least is None else min(item["length"] for item in point["front"]) - 1,
                 "states": point["states"],
                 "show": _search("", point["constants"]),
