@@ -33,7 +33,7 @@ MEANING = {
 IDLE_PURPOSES = ("implied", "not-exercised", "never-fires", "nothing-broke", "same-states", "undetermined")
 """Purposes of guards that no known guarantee needs. Guards that only bound the search have another purpose."""
 SUSPICIONS = {
-    "never_violated": "properties that hold in every row, so nothing shows that they can be violated",
+    "never_violated": "properties that no row violates, so nothing shows that they can be violated",
     "unreached": "witnesses that no state or step satisfies: the protocol never does what they describe",
     "dead": "actions that never happen under these constants",
     "idle": "guards that no property was found to need under these constants",
@@ -157,7 +157,7 @@ def trace_of_cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, prop
 def suspicions(data: Json) -> dict[str, list[str]]:
     """Return the signs of vacuous results in a protocol's matrix, by kind.
 
-    `never_violated`: properties that hold without each guard and with each setting. `unreached`: witnesses that are not
+    `never_violated`: properties that hold and that no row violates. `unreached`: witnesses that are not
     reached. `dead`: actions that are never taken. `idle`: guards that no guarantee depends on.
     """
     broken = {name for row in data["rows"] for name, cell in row["cells"].items() if cell["verdict"] == "violated"}

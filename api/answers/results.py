@@ -91,9 +91,18 @@ def _of_answer(question: Question, result: Result, *, normalize: bool) -> Iterat
     ours = PROTOCOLS.get(question.protocol.machine.name) is question.protocol
     machine, asked = question.protocol.machine, question.protocol.compiled_with(question.properties)
     sent: Sent | None = None
+    plain = Interpreter(machine, question.constants)
     for item in result.properties:
         prop = by_name[item.name]
-        if item.vacuous:
+        params = prop.params if prop.eventual is None else prop.eventual.params
+        empty = [one for one in params if not plain.values_of([one])]
+        if empty and prop.kind is not Kind.SOMETIMES:
+            yield ModelWarning(
+                "nothing-to-judge",
+                item.name,
+                f"{item.name} could not fail: its parameter {empty[0][0]!r} has no value with these constants.",
+            )
+        elif item.vacuous:
             yield ModelWarning(
                 "premise-never-happened",
                 item.name,

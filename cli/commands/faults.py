@@ -87,10 +87,11 @@ def headline(data: Json, properties: Iterable[Property]) -> str:
         least = min(broken, key=lambda point: min(item["cost"] for item in point["front"]))
         where = f"in {len(broken)} of {len(points)} settings, such as {name_of(least['setting'])} "
         return violation(properties, name, f"{where if len(points) > 1 else ''}with {breaks_with(least)}")
-    if any(point["undetermined"] for point in points) or not points:
+    if any(point["undetermined"] for point in points) or not points or data["not_run"]:
         return f"Undetermined: no combination of faults that was tried violates `{name}`, but some could not be tried."
     settings = f", in all {len(points)} settings" if len(points) > 1 else ""
-    return f"`{name}` tolerates {tolerated(points[0])}{settings}."
+    said = {tolerated(point) for point in points}
+    return f"`{name}` tolerates {said.pop() if len(said) == 1 else 'all that were tried'}{settings}."
 
 
 def print_faults(
