@@ -12,6 +12,7 @@ from typing import Any
 from fencepost.api.answers.results import CheckResult
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted
+from fencepost.api.asking.targets import ask
 from fencepost.api.calls.audit import audit as audited
 from fencepost.api.calls.check import check as checked
 from fencepost.api.calls.compare import compare as compared
@@ -53,13 +54,11 @@ def check(
 ) -> dict[str, Any]:
     """Search all states of a protocol, such as replication at version kafka-4.1, for violations of its properties."""
     asked = {"protocol": protocol, "version": version or None, "constants": constants or {}}
+    question = ask(protocol, version=version, constants=constants or {}, only=properties or ())
     made = checked(
-        protocol,
-        version=version,
-        constants=constants or {},
-        only=properties or (),
+        question,
         budget=min(max(seconds, 1.0), MOST_SECONDS),
-        compact=True,
+        compact=not any(item.kind.over_behaviours for item in question.properties),
         cross_check=0,
     )
     by: dict[str, list[str]] = {}
@@ -73,6 +72,8 @@ def check(
         **by,
         "shortest": _shortest(made),
         "evidence": f"{made.distinct:,} states searched{whole}{left_out(made.omission)}",
+        "bounds_reached": {item.constant: item.value for item in made.bounds_reached},
+        "warnings": [item.text for item in made.warnings],
         "bounded": made.why_stopped or None,
     }
 
@@ -175,7 +176,7 @@ def compare(a: str, b: str, constants: dict[str, Any] | None = None, seconds: fl
         "first": found
         and {**{name: found[name] for name in ("side", "sentence")}, "steps": found["steps"][:MOST_STEPS]},
         "evidence": f"all {sides['a']:,} states of a and all {sides['b']:,} states of b",
-        "bounded": None,
+        "bounded": next((item["why"] for item in data["compared"] if item["same"] is None), None),
     }
 
 
@@ -229,7 +230,8 @@ def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = 
         "found": len(made.findings),
         "to_do": {item["sort"]: item["look"] for item in data["sorts"]},
         "release": data["release"],
-        "evidence": f"all changes in {counted(len(paths), 'log')}, judged by {counted(len(data['looked_for']), 'rule')}"
+        "evidence": f"{counted(data['changes'] - data['unjudged'], 'change')}, judged by "
+        f"{counted(len(data['looked_for']), 'rule')}"
         f"; {'; '.join(data['warnings']) or 'all read'}",
         "bounded": None,
     }

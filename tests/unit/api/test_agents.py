@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 from fencepost.api.calls.agents import MOST_STEPS, TOOLS, answer
+from fencepost.api.calls.check import check as checked
 
 from tests.helpers.audits import unpack
 from tests.helpers.commands import refused
+from tests.helpers.places import MACHINES
+from tests.machines import rooms
 
 needs_mcp = pytest.mark.skipif(find_spec("mcp") is None, reason="pip install 'fencepost[mcp]'")
 needs_audit = pytest.mark.skipif(find_spec("pyarrow") is None, reason="pip install 'fencepost[audit]'")
@@ -134,6 +137,15 @@ def test_a_search_that_is_cut_off_says_so_and_claims_nothing() -> None:
     made = answer("check", {"protocol": "kip320", "seconds": 1, "constants": {"log_size": 4, "max_records": 60}})
     assert made["bounded"]
     assert ("holds" in made, made["verdict"]) == (False, "undetermined")
+
+
+def test_a_check_decides_leads_to_properties_and_has_the_bounds_and_warnings() -> None:
+    made = answer("check", {"protocol": str(MACHINES / "rooms.py")})
+    found = checked(rooms.MACHINE, rooms.PROPERTIES)
+    assert {"gets-light", "goes-dark"} <= {*made.get("holds", ()), *made.get("violated", ())}
+    assert made["warnings"] == [item.text for item in found.warnings]
+    bounded = answer("check", {"protocol": "kip320", "constants": {"replicas": 2}})
+    assert bounded["bounds_reached"] == {"log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 
 
 def test_without_the_library_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
