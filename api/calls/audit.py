@@ -100,7 +100,9 @@ def headline(data: dict[str, Any]) -> str:
     worst = data["sorts"][0]
     severity, lost = worst["severity"], any(item["sort"] == "records-lost" for item in data["sorts"])
     moment = when(min(item["first"] for item in data["sorts"] if item["severity"] == severity))
-    names = list(dict.fromkeys(named(item) for item in data["findings"] if item["severity"] == severity))
+    serious = [item for item in data["findings"] if item["severity"] == severity]
+    mine = [item for item in serious if severity in ("critical", "high") or item["sort"] == worst["sort"]]
+    names = list(dict.fromkeys(map(named, mine or serious)))
     if lost:
         names = [named(it) for it in data["replicas"] if any(one["acknowledged"] for one in it["lost"])]
     places = ", ".join(names[:3]) + (f" and {counted(len(names) - 3, 'more partition')}" if len(names) > 3 else "")
@@ -110,7 +112,7 @@ def headline(data: dict[str, Any]) -> str:
         return f"records of {places} may be lost (critical, {moment})"
     if severity == "high":
         return f"records of {places} are at risk (high, {moment})"
-    sentence = worst["sentence"].rstrip(".")
+    sentence, moment = worst["sentence"].rstrip("."), when(worst["first"])
     return f"in {places}, {sentence[0].lower()}{sentence[1:]} ({severity}, {moment}); no loss was seen"
 
 

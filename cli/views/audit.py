@@ -49,7 +49,7 @@ def print_screen(console: Console, data: dict[str, Any]) -> None:
         ("" if number else "found", f"{it['sort']}  {it['count']:,} in {counted(it['partitions'], 'partition')}")
         for number, it in enumerate(sorts[:SORTS])
     ]
-    for it in data["findings"][: len(facts[:1])]:
+    for it in [one for one in data["findings"] if one["sort"] == sorts[0]["sort"]][:1]:
         facts[0] = ("found", f"{facts[0][1]}: {named(it)}, {clock(it['time'])}, {it['text']}")
     if len(sorts) > SORTS:
         facts.append(("", f"and {counted(len(sorts) - SORTS, 'more kind')} of findings"))

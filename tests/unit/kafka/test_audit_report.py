@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fencepost.cli.views import audit
-from fencepost.cli.views.audit import describe_coverage, headline, lines_of, print_audit
+from fencepost.cli.views.audit import describe_coverage, headline, lines_of, print_audit, print_screen
 from fencepost.cli.views.console import results
 from fencepost.kafka.audit.findings import SORTS
 from fencepost.kafka.audit.logs import files_in
@@ -162,6 +162,17 @@ def test_the_headline_is_in_an_operators_words() -> None:
     assert passed == "the cluster passed through states in which records could be lost, or were lost"
     mild = headline(of(sorts=[], findings=[], severity="high", milder=1))
     assert mild == "no finding is high or worse; 1 milder finding omitted, and parts of the log were not judged"
+
+
+def test_the_first_screen_describes_a_finding_by_its_own_text(capsys: pytest.CaptureFixture[str]) -> None:
+    late = {**FOUND, "sort": "last-replica", "severity": "medium", "time": 9000, "text": "only [2] was in sync"}
+    early = {**late, "sort": "regained-leadership", "time": 1000, "text": "broker 1 regained it", "topic": "u"}
+    sorts = [{**DATA["sorts"][0], **one, "count": 1, "first": one["time"]} for one in (late, early)]
+    sorts[0]["sentence"] = "Only one replica was in sync."
+    data = of(findings=[early, late], sorts=sorts)
+    assert headline(data) == "in t-0, only one replica was in sync (medium, 1970-01-01 00:00:09); no loss was seen"
+    print_screen(results(), data)
+    assert "in 1 partition: t-0, 00:00:09, only [2] was in sync" in " ".join(capsys.readouterr().out.split())
 
 
 def test_damage_is_warned_of_and_logs_of_two_clusters_are_refused() -> None:
