@@ -193,7 +193,7 @@ def _replicas(console: Console, item: dict[str, Any]) -> None:
 
 def _looked_for(console: Console, data: dict[str, Any]) -> None:
     release = data["release"]
-    elr = {True: "on", False: "off", None: "not known"}[release["elr"]]
+    elr = {True: "was on", False: "was never on", None: "not known"}[release["elr"]]
     known = [(release["supported"], "controllers support metadata.version"), (release["metadata_version"], "it is at")]
     levels = "".join(f", {words} {level}" for level, words in known if level is not None)
     console.print(heading(f"Checked rules (rules of {release['version']}{levels}; ELR {elr})"))

@@ -178,11 +178,12 @@ class ClusterContext:
         """The rules in force at the end of the log, as JSON; null if the log contains no metadata.version."""
         level, supported = self._level(METADATA_FEATURE, self.end), min(self.supported.values(), default=None)
         on = [bool(value) for _, _, kind, value in self.common if kind == ELR_FEATURE]
+        is_known = any(on) or ((on or level is not None) and not self.may_lack_settings(self.end + 1))
         return {
             "version": version_of(level if supported is None else supported),
             "supported": supported,
             "metadata_version": level,
-            "elr": any(on) if on or level is not None else None,
+            "elr": any(on) if is_known else None,
         }
 
     def timeline(self, topic_id: str) -> list[Moment]:

@@ -332,6 +332,7 @@ def test_a_partition_is_not_judged_by_settings_that_a_gap_may_hide() -> None:
     assert {row.election for row in log.rows((at, at))} == {"unjudged"}
     log.events.insert(0, log.events[0]._replace(offset=at + 1, snapshot=True))
     assert "isr-not-sane" in log.found((at, at)), "a snapshot repeats the settings"
+    assert [Log(elr=False).followed(*gap)[0].release["elr"] for gap in ((), ((3, 3),))] == [False, None]
 
 
 def test_an_aborted_transaction_changes_nothing() -> None:
@@ -577,7 +578,7 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
         "2 elected uncleanly", "a batch is damaged", "no file contains offsets 4 to 5", "files differ at 2 offsets",
         "3 changes to partitions whose previous state is missing from the files",
         "No path leads to offset 9", "The rules of kafka-4.4 allow", "ELR: eligible leader replicas",
-        "rules of kafka-4.1, controllers support metadata.version 27, it is at 27; ELR off",
+        "rules of kafka-4.1, controllers support metadata.version 27, it is at 27; ELR was never on",
         "found 1 unclean-election: Leaders come from the ISR.",
         "not found created-twice: A partition is created only once.",
         "ELR was never on elr-emptied: The ELR stays.", "Rule of kafka-4.1: Leaders come from the ISR.",
