@@ -176,7 +176,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
                     with_values = values_text(report)
                     why = f"with {with_values} the model {said_of(wrong)}"
                     answer = f"the state is not known to be reachable, because {why}"
-                    violated, stopped = violated_in(result), ""
+                    violated, stopped = violated_in(report, result), ""
                 else:
                     assert result is not None
                     answer, violated, stopped = look_for(report, search, result, pair.before)
@@ -207,7 +207,7 @@ def beside_error(report: ProveResult, error: DomainError, result: Result | None)
     from fencepost.explorers.symbolic.proof import said_of
 
     known = {item.name: item.why for item in report.proof.findings if item.verdict is Verdict.VIOLATED}
-    found = violated_in(result) | violated_on_the_way(report, error) | known
+    found = violated_in(report, result) | violated_on_the_way(report, error) | known
     if not found:
         raise error
     why = said_of(error)
@@ -229,10 +229,12 @@ def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, st
     return found
 
 
-def violated_in(result: Result | None) -> dict[str, str]:
-    """Return the properties that a search found to be violated, each with the length of its path."""
+def violated_in(report: ProveResult, result: Result | None) -> dict[str, str]:
+    """Return the properties that a search found to be violated, with the length of the path and unbounded constants."""
+    values = values_text(report)
+    with_values = f" with {values}" if values else ""
     return {
-        item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
+        item.name: f"violated by a run of {item.path.length} states{with_values}, which `fencepost check` shows"
         for item in (result.properties if result else ())
         if item.verdict is Verdict.VIOLATED and item.path is not None
     }
@@ -351,7 +353,7 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
     stopped = result.why_stopped if ended_by_signal(result.why_stopped) else ""
     if reached:
         return f"the state is one of {number}{where}", None, stopped
-    violated = violated_in(result)
+    violated = violated_in(report, result)
     if result.complete:
         where = where or " under these constants"
         there = "" if violated else ", so the step violates nothing there"
