@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 MEANING = {
     "needed": "a property is violated without the guard, or with the setting",
-    "liveness": "a leads-to property is violated without the guard, or with the setting, but no safety property is",
+    "liveness": "a leads-to or at-most property is violated without the guard, or with the setting, but no safety "
+    "property is",
     "bound": "the guard only keeps values in their domains; without it, the domains refuse the same steps",
     "same-states": "without the guard, or with the setting, the same states are reached, possibly by other steps",
     "implied": "other guards of the action refuse every step that the guard refuses",

@@ -1,6 +1,6 @@
 """Ablation: a matrix of the violations that occur if a guard of a protocol is removed or a switch is flipped.
 
-If no safety property needs a guard or setting, a second search shows whether a leads-to property does.
+If no safety property needs a guard or setting, a second search shows whether a leads-to or at-most property does.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ from fencepost.explorers.verdict import (
 )
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import Constants, Machine, Property
-from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UnkeptError, UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 
 SAFE = ("nothing-broke", "same-states")
 """Purposes of rows that change the behaviour but violate no safety property."""
-LATER = " while leads-to properties were checked"
+LATER = " while leads-to and at-most properties were checked"
 LEAST_STATES = 1_000_000
 """Minimum for the limit on states per row: a machine without a guard may have many more states."""
 UNKEPT = "a finished row could not be saved"
@@ -156,8 +155,8 @@ def ablate(
 
     `guards` selects rows by name, and `also` adds a row for each given value of a constant. `workers` is the number of
     rows searched in parallel. `budget` and `max_states` limit each row, and `memory` limits all rows together, in
-    bytes. With `liveness`, leads-to properties are checked too, in rows in which no safety property is violated. With
-    `cluster`, the rows are searched on Spark.
+    bytes. With `liveness`, leads-to and at-most properties are checked too, in rows in which no safety property is
+    violated. With `cluster`, the rows are searched on Spark.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     if liveness:
@@ -194,8 +193,8 @@ def _look_at_properties(question: Question) -> None:
     known = [item.name for item in found.every_property if item.kind.must_hold]
     given = ", ".join(f"{item.name!r} ({item.kind})" for item in chosen)
     write = f"name another one: {', '.join(known)}." if known else "write a property under @always or @step(...) first."
-    if known and any(item.kind is Kind.LEADS_TO for item in chosen):
-        write = f"{write} With `liveness=True`, leads-to properties count too."
+    if known and any(item.kind.over_behaviours for item in chosen):
+        write = f"{write} With `liveness=True`, leads-to and at-most properties count too."
     raise UsageError(
         f"{given} cannot depend on a guard: only properties that must hold in every state or step can. Leave "
         f"`only=` out, or {write}"
@@ -247,7 +246,7 @@ class _Matrix:
     def explore(
         self, rows: tuple[Row, ...], source: Source, behaviours: Callable[[], Result] | None, *, whole: bool
     ) -> tuple[Json, Result | None, tuple[Problem, ...]]:
-        """Search the unmodified machine (with leads-to properties) and then each unfinished row; return the matrix."""
+        """Search the unmodified machine (with `behaviours`) and then each unfinished row; return the matrix."""
         from fencepost.explorers.evidence.ablation import Ablation
 
         found, watch = self.question.protocol, self.watch
@@ -331,21 +330,22 @@ def _nothing_run(data: Json, rows: tuple[Row, ...], why: str) -> Json:
 
 
 def eventual_properties(question: Question) -> tuple[Property, ...]:
-    """Return the requested leads-to properties, by default all of them; raise UsageError if none exist."""
+    """Return the requested properties of behaviours, by default all of them; raise UsageError if none exist."""
     named, every = (
-        tuple(item for item in items if item.kind is Kind.LEADS_TO)
+        tuple(item for item in items if item.kind.over_behaviours)
         for items in (question.properties, question.protocol.every_property)
     )
     if not every:
         raise UsageError(
-            f"protocol {question.name!r} has no leads-to properties that could need a guard: leave `liveness=True` out."
+            f"protocol {question.name!r} has no leads-to or at-most properties that could need a guard: leave "
+            "`liveness=True` out."
         )
     return named or every
 
 
 def with_safety(question: Question) -> Question:
-    """Return the question, with all safety properties added if it names only leads-to properties."""
-    if any(item.kind is not Kind.LEADS_TO for item in question.properties):
+    """Return the question, with all safety properties added if it names only properties of behaviours."""
+    if not all(item.kind.over_behaviours for item in question.properties):
         return question
     safety = tuple(item for item in question.protocol.every_property if item.kind.must_hold)
     return replace(question, properties=(*safety, *question.properties))
@@ -356,13 +356,13 @@ def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
 
 
 def eventual_of(data: Json) -> Json:
-    """Return the checked leads-to properties, and those that hold or are violated in the unmodified machine."""
+    """Return the checked properties of behaviours, and those that hold or are violated in the unmodified machine."""
     found: Json = data.get("liveness", {"asked": [], "holding": [], "violated": []})
     return found
 
 
 def judge_liveness(question: Question, data: Json, whole: Result, options: Options, watch: Watch) -> None:
-    """Give the purpose `liveness` to guards and settings that a leads-to property needs.
+    """Give the purpose `liveness` to guards and settings that a leads-to or at-most property needs.
 
     `whole` is the result for the unmodified machine. If a step would leave a domain, the properties are not checked,
     because the model's behaviours do not include that step. After a signal, no further row is checked.
@@ -390,13 +390,13 @@ def judge_liveness(question: Question, data: Json, whole: Result, options: Optio
         try:
             result = explore(Question(Protocol(machine, kept), values, kept), "native", options, watch)
         except DomainError as error:
-            row["why"] = f"leads-to properties were not checked: {error}"
+            row["why"] = f"leads-to and at-most properties were not checked: {error}"
             continue
         row["liveness"] = _with(result, Verdict.VIOLATED)
         if row["liveness"]:
             row["purpose"] = "liveness"
         elif not result.complete:
-            row["why"] = f"leads-to properties were not checked: {result.why_stopped}"
+            row["why"] = f"leads-to and at-most properties were not checked: {result.why_stopped}"
         if ended_by_signal(result.why_stopped):
             data["why_stopped"] = extended(result.why_stopped, LATER)
             return

@@ -216,7 +216,17 @@ def test_a_leads_to_property_alone_is_judged_with_all_that_must_hold() -> None:
     options = ("--json", "--quiet", "--property", "comes-home")
     found = data_of(fencepost("ablate", WANDERER, *options, "--liveness"))
     assert (found["asked"], found["liveness"]["asked"]) == (["place-exists"], ["comes-home"])
-    assert "With `--liveness`, leads-to properties count too." in fencepost("ablate", WANDERER, *options).stderr
+    said = "With `--liveness`, leads-to and at-most properties count too."
+    assert said in fencepost("ablate", WANDERER, *options).stderr
+
+
+def test_an_at_most_property_may_need_a_guard(tmp_path: Path) -> None:
+    text = Path(WANDERER).read_text().replace("leads_to(", "at_most(", 1)
+    text = text.replace("when=None,", "when=is_anywhere, costs={walk: 1}, bound=C.far,")
+    text = text.replace("@always\n", "def is_anywhere(s, c):\n    return True\n@always\n")
+    (tmp_path / "costs.py").write_text(text)
+    found = data_of(fencepost("ablate", str(tmp_path / "costs.py"), "--json", "--quiet", "--liveness"))
+    assert {row["row"] for row in found["rows"] if row["purpose"] == "liveness"} == {"turn-back 1", "wavering=on"}
 
 
 def test_what_does_not_happen_in_the_end_of_the_whole_machine_is_told() -> None:
