@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 from fencepost.api.calls.agents import MOST_STEPS, TOOLS, answer
-from fencepost.api.calls.check import check as checked
 
 from tests.helpers.audits import unpack
 from tests.helpers.commands import refused
 from tests.helpers.places import MACHINES
-from tests.machines import rooms
 
 needs_mcp = pytest.mark.skipif(find_spec("mcp") is None, reason="pip install 'fencepost[mcp]'")
 needs_audit = pytest.mark.skipif(find_spec("pyarrow") is None, reason="pip install 'fencepost[audit]'")
@@ -141,9 +139,8 @@ def test_a_search_that_is_cut_off_says_so_and_claims_nothing() -> None:
 
 def test_a_check_decides_leads_to_properties_and_has_the_bounds_and_warnings() -> None:
     made = answer("check", {"protocol": str(MACHINES / "rooms.py")})
-    found = checked(rooms.MACHINE, rooms.PROPERTIES)
     assert {"gets-light", "goes-dark"} <= {*made.get("holds", ()), *made.get("violated", ())}
-    assert made["warnings"] == [item.text for item in found.warnings]
+    assert [text[:21] for text in made["warnings"]] == ["there is no witness, "]
     bounded = answer("check", {"protocol": "kip320", "constants": {"replicas": 2}})
     assert bounded["bounds_reached"] == {"log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 

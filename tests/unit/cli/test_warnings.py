@@ -206,11 +206,9 @@ def test_a_model_without_a_witness_is_warned_of() -> None:
 
 def test_a_property_whose_parameter_has_no_value_is_warned_of(tmp_path: Path) -> None:
     head = "@always\ndef gifts_go_to_somebody(s, c"
-    own = head.replace("@always", "@always(n=Annotated[int, Range(2, C.losses)])") + ", n"
-    found = found_in(written(tmp_path, (head, own)))
-    assert found["nothing-to-judge", "gifts-go-to-somebody"] == (
-        "gifts-go-to-somebody could not fail: its parameter 'n' has no value with these constants."
-    )
+    file = written(tmp_path, (head, head.replace("@always", "@always(n=Annotated[int, Range(2, C.losses)])") + ", n"))
+    said = "gifts-go-to-somebody could not fail: its parameter 'n' has no value with these constants."
+    assert found_in(file)["nothing-to-judge", "gifts-go-to-somebody"] == said
 
 
 def test_a_file_may_keep_properties_aside_and_import_actions(tmp_path: Path) -> None:

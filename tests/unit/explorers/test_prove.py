@@ -409,9 +409,9 @@ def test_a_proof_that_lifts_a_bound_names_what_leaves_it_under_the_given_constan
 
 
 def test_a_run_that_violates_a_property_is_told_with_the_values_of_unbounded_constants() -> None:
+    proof = SimpleNamespace(pair=SimpleNamespace(constants={"n": 3, "m": 1}))
+    report: Any = SimpleNamespace(proof=proof, settings=SimpleNamespace(lifted={"n": None}))
     found = SimpleNamespace(name="small", verdict=Verdict.VIOLATED, path=SimpleNamespace(length=4))
-    pair = SimpleNamespace(constants={"n": 3, "m": 1})
-    report: Any = SimpleNamespace(proof=SimpleNamespace(pair=pair), settings=SimpleNamespace(lifted={"n": None}))
     result: Any = SimpleNamespace(properties=(found,))
-    said = "violated by a run of 4 states with n=3, which `fencepost check` shows"
-    assert violated_in(report, result) == {"small": said}
+    said = violated_in(report, result)
+    assert said == {"small": "violated by a run of 4 states with n=3, which `fencepost check` shows"}
