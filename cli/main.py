@@ -1,6 +1,4 @@
-"""The command `fencepost`: its subcommands, exit statuses and output streams. If the reader of stderr closes it, the
-command continues.
-"""
+"""The command `fencepost`: its subcommands, exit statuses and output streams. A closed stderr does not end it."""
 
 import io
 import os

@@ -1,5 +1,4 @@
-"""A trace: a question, and the steps that answer it. This module writes the text of traces, and `reader` reads the
-text.
+"""A trace: a question, and the steps that answer it. This module writes traces as text, and `reader` reads them.
 
 The file has a header, the actions, and the states, separated by lines `----`. The header and the actions may be edited
 by hand; the states are generated (see `states`).

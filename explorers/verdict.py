@@ -51,8 +51,7 @@ class Reach(StrEnum):
 class Cost:
     """Costs found for an at-most property: the highest and the lowest cost of a path from `when` to `then`.
 
-    `worst` is set only if the cost is bounded. `best` is set only if a path reaches `then`. `worst` and `best` are 0 if
-    `then` already holds.
+    `worst` is set only if the cost is bounded, `best` only if a path reaches `then`. Both are 0 if `then` holds.
     """
 
     reach: Reach

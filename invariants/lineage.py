@@ -33,8 +33,7 @@ def weak_isr(s: State, c: C) -> bool:
 
 @always
 def strong_isr(s: State, c: C) -> bool:
-    """A replica that believes it leads shares all records below its high watermark with the members of the quorum's
-    ISR.
+    """A replica that believes it leads shares all records below its high watermark with the quorum's ISR.
 
     Therefore, every record that consumers can read is on every replica that can be elected. The property does not apply
     to other replicas, nor while the quorum's ISR is empty.

@@ -81,8 +81,7 @@ def advise(
     """Return how a topic's settings affect its records; raise UsageError for invalid settings.
 
     `kafka` is a release, and defaults to the newest supported release. `elr` defaults to what new clusters of that
-    release use. `brokers` is the number of brokers in the cluster. A replica can be moved only if there are more
-    brokers than replicas.
+    release use. `brokers` is the number of brokers in the cluster. Moves need a broker without a replica.
     """
     version, named = _version(kafka), kafka.strip().lower().removeprefix("kafka-")
     release, has_elr = "" if f"kafka-{named}" == version else named, _usual_elr(version) if elr is None else elr

@@ -49,8 +49,7 @@ def fuzz(**given: Any) -> Exit:
     No model guides the histories. One Java process runs the classes, without network or threads: clients write,
     followers fetch, requests are delayed, directories fail, brokers crash and restart from their files, and operators
     intervene. Each history has so few faults that losing an acknowledged record would be a bug. If a history violates a
-    guarantee, it is shortened to the fewest steps and replayed with the fix of each known finding, to identify the
-    cause.
+    guarantee, it is shortened to the fewest steps and replayed with each known finding's fix, to find the cause.
 
     With --threads, threads of brokers race on JDK 25. At each lock, Fray chooses which one runs.
 

@@ -1,8 +1,7 @@
 """Graphs for liveness questions: step numbers, and calls to the compiled kernels with their working memory.
 
 A step is an action together with its arguments. Steps are numbered, so that a graph stores one number per edge. A
-message is identified by the fields that fairness constraints name, or by all fields for `each="m"`. `kernels.py`
-documents the kernels.
+message is identified by the fields that fairness constraints name, or by all fields for `each="m"`. See `kernels.py`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

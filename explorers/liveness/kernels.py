@@ -233,8 +233,7 @@ def stems(
     graph: I64s, inside: I32s, begins: I32s, depth: I32s, distance: I32s, via: I64s, queue: I32s
 ) -> None:
     """Write a shortest path from an initial state, through one of `begins`, to each state inside the region. `distance`
-    receives the length of each path, and `via` its last edge (-1 for states of `begins`). `begins` is sorted by
-    `depth`.
+    receives each path's length, and `via` its last edge (-1 for states of `begins`). `begins` is sorted by `depth`.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)

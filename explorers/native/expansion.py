@@ -2,8 +2,7 @@
 
 Each level is split into batches of states. Each batch is expanded into a buffer, and the successors in the buffer are
 sorted by owner. After a round of batches, every owner inserts its successors in batch order. The number of batches per
-round is fixed, so states enter a partition in the same order on every run, and all state numbers and traces are
-reproducible.
+round is fixed, so states enter a partition in the same order on every run, and numbers and traces are reproducible.
 """
 
 import os
@@ -62,8 +61,7 @@ class Worker:
         self, module: Any, rows: np.ndarray[Any, Any], piece: tuple[int, int], c: Any, buffers: Buffers, *,
         batch: int = 0, number: int = 0, codes: tuple[np.ndarray[Any, Any], ...] = (),
     ) -> int:  # fmt: skip
-        """Write the successors of rows `piece[0]` to `piece[1] - 1` into a batch of the buffers; return the number of
-        successors.
+        """Write the successors of rows `piece[0]` to `piece[1] - 1` into a batch of the buffers; return their number.
 
         `number` is row 0's parent number, which increases by OWNERS for each row. `codes` has room for each step's
         number, if the module numbers steps.

@@ -104,8 +104,7 @@ def interruptible(doing: str = "") -> Iterator[None]:
 
     Child processes forked inside the block ignore Ctrl-C. An exception in a destructor or an LLVM callback would be
     lost, so it is raised afterwards. If the caller cancels, the main thread is interrupted; other threads check only
-    before and after the block. After the earlier handler is restored, no signal is sent, because it would interrupt
-    unrelated work.
+    before and after the block. After the earlier handler is restored, no signal is sent: it would interrupt other work.
     """
     stop_if_cancelled(doing)
     if threading.current_thread() is not threading.main_thread():

@@ -2,8 +2,7 @@
 
 PySpark's own `partitionBy` would pickle every block, and could run a receiver on any executor. The shuffle passes
 blocks unchanged. To keep receivers on their executors, the shuffle forms the union of the shuffled partitions and a
-cached RDD with the same partitioner, because Spark runs each task of the union on the executor that has the cached
-partition.
+cached RDD with the same partitioner, because Spark runs each task of the union where the cached partition is.
 """
 
 from __future__ import annotations

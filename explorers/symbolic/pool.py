@@ -81,8 +81,7 @@ def over(
     done: dict[int, T] | None = None,
 ) -> list[T]:
     """Return the answers to all jobs, in order. Call `tell(done, all)` as each job finishes. `done` receives every
-    answer as soon as it is available. If `done` or `tell` raises an exception, the processes are ended. Raises Stopped
-    if memory runs out.
+    answer as soon as it is available. If either fails, the processes are ended. Raises Stopped if memory runs out.
     """
     done = {} if done is None else done
     with _out_of_memory():

@@ -1,6 +1,4 @@
-"""Scripted brokers that listen on loopback addresses. The scripted cluster determines their answers, and the history
-determines the timing.
-"""
+"""Scripted brokers that listen on loopback addresses. The cluster sets their answers, the history their timing."""
 
 import asyncio
 from collections.abc import Callable

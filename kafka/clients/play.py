@@ -26,9 +26,7 @@ MOST_REQUESTS = 300
 ASKED_AGAIN = 0.25
 """If the client reports that a record failed, the application sends it again after this many seconds."""
 PATIENT = 5
-"""The final recovery may take this many times as long as other steps: after repeated failures, sarama sends nothing for
-10 s.
-"""
+"""The final recovery may take this many times as long as other steps: after failures, sarama sends nothing for 10 s."""
 TICK, TICKS = 0.02, 5
 LEASE, MINUTE = 0.6, 60.0
 WARM = 2

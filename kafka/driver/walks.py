@@ -31,8 +31,7 @@ def state_graph(plain: Interpreter, most: int) -> "nx.MultiDiGraph[Key] | None":
 class Cover:
     """Walks from the initial state that cover every edge, generated one after another; their number is not minimal. A
     walk takes an uncovered edge or the path to the nearest uncovered edge. A strongly connected component is done once
-    every edge in it and in its successors is covered. Uncovered edges are counted per component, because components
-    form no cycles.
+    every edge in it and in its successors is covered. Uncovered edges are counted per component.
     """
 
     def __init__(self, graph: "nx.MultiDiGraph[Key]") -> None:

@@ -277,8 +277,7 @@ class Repaired:
     @cached_property
     def _fixed(self) -> tuple[Fuzzer, tuple[str, ...]]:
         """A process in which each replay turns on the fixes that it names, and the names of the fixes that fit the
-        release. One process for all fixes is fast: a new process needs seconds to load Kafka's classes, a replay a
-        tenth of a second.
+        release. One process for all fixes is fast: a process needs seconds to load Kafka's classes, a replay 0.1 s.
         """
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fencepost-repairs-"))
         fit = self.kit.switched(REPAIRS, Path(folder))
@@ -288,8 +287,7 @@ class Repaired:
 
     def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
         """Return the findings that explain a violation (None if unknown), and the alarm, possibly shortened. A fix that
-        prevents the violation in the whole history explains it; otherwise, single fixes and pairs of fixes are tried on
-        the shortest history.
+        prevents the violation in the whole history explains it; otherwise, fixes and pairs are tried on the shortest.
         """
         fit = [(name,) for name in self._fixed[1]]
         tried = [self._latest[alarm.kind]] if alarm.kind in self._latest else []

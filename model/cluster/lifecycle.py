@@ -62,8 +62,7 @@ def halt(s: State, c: C, broker: int, life: Life) -> None:
 def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
     """A broker crashes and keeps the first records of its log, or all of them if it must not lose any.
 
-    The broker's requests stay in flight, and the controller may notice the crash late. The log start reverts to its
-    checkpoint.
+    The broker's requests stay in flight, and the controller may notice late. The log start reverts to its checkpoint.
     """
     r = s.replica[broker]
     require(s.budget.crashes > 0, bound=C.crashes)
@@ -126,8 +125,7 @@ def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
 
     BrokerServer.startup: fetchers start as soon as the metadata up to the high watermark is published (MetadataLoader).
     The controller rejects the registration while the session of the previous process lasts
-    (DUPLICATE_BROKER_REGISTRATION). The new process does not lead before it is unfenced, because it accepts no
-    connections.
+    (DUPLICATE_BROKER_REGISTRATION). The new process accepts no connections, and so cannot lead, before it is unfenced.
     """
     r = s.replica[broker]
     require(s.budget.early_starts > 0, bound=C.early_starts)

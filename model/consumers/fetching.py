@@ -112,8 +112,7 @@ def is_told_unavailable(s: State, c: C) -> bool:
 def consumer_finds_offset_out_of_range(s: State, c: C) -> None:
     """After an out-of-range error, the consumer asks the leader, fetches from the leader, or applies its reset policy.
 
-    KIP-392, Out of range handling; FetchCollector.handleInitializeErrors: a preferred replica's error ends the
-    preference.
+    KIP-392, Out of range handling; FetchCollector.handleInitializeErrors: an error ends the preference for a replica.
     """
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
@@ -193,8 +192,7 @@ def consumer_is_fenced(s: State, c: C) -> None:
 def consumer_cannot_connect(s: State, c: C) -> None:
     """The broker is down or has lost the replica; the consumer requests metadata and drops its preference.
 
-    AbstractFetch.handleFetchFailure; NOT_LEADER_OR_FOLLOWER in FetchCollector. Metadata still shows the replica as
-    online.
+    AbstractFetch.handleFetchFailure; NOT_LEADER_OR_FOLLOWER in FetchCollector. Metadata still shows it as online.
     """
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)

@@ -48,8 +48,7 @@ class Property:
 
     `on` limits a predicate over transitions to those of one action; the predicate then takes the action's parameters
     too. If the property is about whole behaviours, `eventual` describes them, and `function` must eventually hold.
-    `params` are the property's own parameters. The property must hold for all of their values; a witness must hold for
-    at least one of them.
+    `params` are the property's own parameters. A property must hold for all of these, a witness for one.
     """
 
     name: str
@@ -105,8 +104,7 @@ def sometimes(function: Callable[..., bool], /) -> Property: ...
 @overload
 def sometimes(**domains: Any) -> Callable[[Callable[..., bool]], Property]: ...
 def sometimes(function: Callable[..., bool] | None = None, /, **domains: Any) -> Any:
-    """Make a witness, which some reachable state `(state, constants)` or step `(before, after, constants)` must
-    satisfy.
+    """Make a witness, which a reachable state `(state, constants)` or step `(before, after, constants)` must satisfy.
 
     With `@sometimes(broker=Broker)`, a function `(state, constants, broker)` must hold for some broker.
     """

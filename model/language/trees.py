@@ -1,8 +1,7 @@
 """Syntax trees of Python text.
 
 In Python 3.11, threads that create or compile trees at the same time can cause a SystemError with the text "AST
-constructor recursion depth mismatch" (github.com/python/cpython/issues/106905). Therefore, a lock admits only one
-thread at a time.
+constructor recursion depth mismatch" (github.com/python/cpython/issues/106905). Therefore, a lock admits one thread.
 """
 
 import ast

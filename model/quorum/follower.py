@@ -58,8 +58,7 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 def told_epoch(l: Node, epoch: int, end: int) -> int:
     """Return the epoch that ends at `end` according to the leader's response to a query about `epoch`.
 
-    The leader's log may have changed since the response was sent. If the leader's log started after `epoch`, `end` is
-    its log start.
+    The leader's log may have changed meanwhile. If the leader's log started after `epoch`, `end` is its log start.
     """
     return epoch if log.start_above(l, epoch) < end else log.floor_epoch(l, epoch)
 

@@ -160,8 +160,7 @@ class State(Record):
 
     `removed` is the leader that a removal record in a log removes from the voters; `added` is the new voter.
     `ghost_committed` contains, for each offset, the record that was first below a leader's high watermark.
-    `ghost_credit` counts, for each node, the responses without records that it may still get immediately in this leader
-    epoch.
+    `ghost_credit` counts, for each node, the responses without records that it may still get immediately in this epoch.
     """
 
     node: Annotated[Array[Node], Per(Id)]

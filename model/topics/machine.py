@@ -3,8 +3,7 @@
 Modelled on TopicsDelta and TopicsImage, and AssignmentsManager (KIP-858). A record is replayed into the broker's delta
 when the controller writes the record. Like MetadataLoader, the broker publishes the delta after any number of records.
 Simplifications: All topics have the same name; each topic has its own id and one replica, on the broker. ELRs are
-always empty, because only the effect of a ClearElrRecord on the delta matters. A directory request contains one
-replica.
+always empty, because only the effect of a ClearElrRecord on the delta matters. A directory request has one replica.
 """
 
 from typing import Annotated

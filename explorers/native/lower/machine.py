@@ -145,8 +145,7 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
     """Write `judge`: `found[k]` becomes the least number of a state that decides property k.
 
     Properties are checked in columns where possible. If a check fails in a group of states, the group's decisions are
-    undone, and its states are checked again one by one, because the failure may come after the state that decides the
-    property.
+    undone, and its states are checked again one by one, because the failure may come after the deciding state.
     """
 
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:

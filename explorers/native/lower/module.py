@@ -272,8 +272,7 @@ def _is_flag(node: Expression) -> bool:
 
 
 class Masks:
-    """Slots of the check array: a switch for each guard and each part of a guard, and records of steps that left a
-    domain.
+    """Slots of the check array: a switch for each guard and part of a guard, and records of steps that left a domain.
 
     `slots[guard][part]` is 1 if a part of a guard is turned off, where part 0 is the whole guard. `first` is the row,
     counted from 1, of the first state with a step that leaves a domain; `times` is the number of such steps. `hard` is

@@ -124,8 +124,7 @@ def minus(one: End, other: End) -> End:
 
 def with_ranges(program: Program, values: Mapping[str, int] | None = None, *, reachable: bool = False) -> Program:
     """Return a program whose numbers have ranges, and whose nodes have only those checks that may fail with these
-    values of the constants (or with any values, if none are given). The body of a function that nothing calls is
-    omitted.
+    values of the constants (or with any values, if none are given). The body of an unused function is omitted.
 
     If `reachable`, the range of a field covers only the values in initial states and those that steps store, and code
     that no reachable state executes is ignored.

@@ -24,8 +24,7 @@ from fencepost.model.language import NONE, action, bits, require
 def may_send(s: State, c: C, client: int, node: int) -> bool:
     """Return whether the client may choose this server.
 
-    NetworkClient.leastLoadedNode prefers an idle open connection to a closed one, so a client whose connection is idle
-    stays with its server.
+    NetworkClient.leastLoadedNode prefers an idle open connection to a closed one: an idle client stays with its server.
     """
     return c.node_choice != NodeChoice.CONNECTED or s.connected[client] in (NONE, node)
 
