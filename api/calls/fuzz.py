@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -305,7 +306,8 @@ class _Found:
             else ""
         )
         hung = f"; {counted(self.hung, 'process', 'processes')} hung" if self.hung else ""
-        how = f"{'ended early; ' if self.stopped else ''}{kind} {self.profile}{rate}{hung}{sees}"
+        early = "ended early; " if find_spec("pyarrow") else "ended early (to continue a run, install pyarrow first); "
+        how = f"{early if self.stopped else ''}{kind} {self.profile}{rate}{hung}{sees}"
         return FuzzResult(data, verdict, self.release.version, done, findings, unknown, sentence, how)
 
     def _write(self, shortest: dict[tuple[str, str], Alarm]) -> list[str]:
