@@ -7,7 +7,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -212,6 +212,15 @@ def test_a_cluster_whose_starter_is_killed_ends() -> None:
     assert (len(gone), alive) == (4, [])
 
 
+@pytest.fixture
+def hears_ctrl_c() -> Iterator[None]:
+    """Receive SIGINT as from a terminal, even in a run that was started with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(command: Callable[..., Result]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         before = children()
