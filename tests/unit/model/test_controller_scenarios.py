@@ -1,6 +1,5 @@
 """Fail-overs of the active controller, step by step: the need for each rule, and a good end for brokers."""
 
-import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.model.controllers.state import Reply, Status
 
@@ -8,7 +7,6 @@ from tests.helpers.stories import Story
 
 NAME = "controller-failover"
 SAFETY = tuple(item for item in protocol(NAME).properties if item.kind == "always")
-EPOCHS = next(item for item in protocol(NAME).properties if item.kind == "step")
 ALONE_NO_MORE, BY_FIRST_TWO = 0b110, 0b011
 """Electors: controllers 1 and 2, so that 0 still believes to lead, or 0 and 1, so that it gives up."""
 
@@ -86,63 +84,6 @@ def test_a_deposed_controller_reverts_what_was_not_committed_and_its_log_is_cut(
     told.play("voter-fetches 0 1 1; voter-fetches 0 1 1")
     assert [item.epoch for item in told.state.node[0].log][:3] == [1, 2, 0]
     assert not broken(told)
-
-
-def test_a_controller_that_answers_before_the_commit_loses_an_acknowledged_record() -> None:
-    told = elect(story(answers_after_commit=0), 1).do("leader-appends", leader=0)
-    told.play("leader-shrinks-isr 0 1; leader-sends-request 0 0; controller-applies-alter-partition 0")
-    assert broken(told) == {"success-is-committed"}
-    told.do("leader-handles-answer", leader=0).do("controller-fences-broker", controller=1, broker=0)
-    apply(commit(told, leader=1), 1, 1)
-    assert "leader-has-what-is-acknowledged" in broken(told)
-
-
-def test_a_leader_that_takes_its_proposal_back_when_the_controller_fails_loses_a_member_of_the_isr() -> None:
-    told = asked(asks_again_after_failover=0).do("controller-applies-alter-partition", leader=0)
-    told.do("voter-fetches", follower=1, leader=0, arrives=1)
-    elect(told, 1, BY_FIRST_TWO).do("leader-appends", leader=0)
-    assert broken(told) == {"pending-changes-are-counted", "isr-has-what-is-acknowledged"}
-
-
-@pytest.mark.parametrize("refuses", [1, 0])
-def test_a_leader_ahead_of_its_controller_gets_stuck_unless_that_one_says_that_it_is_none(refuses: int) -> None:
-    told = elect(story(refuses_unknown_epochs=refuses), 1).do("controller-fences-broker", controller=1, broker=1)
-    told.do("controller-unfences-broker", controller=1, broker=1)
-    apply(commit(told, leader=1), 0, 1).do("follower-fetches", follower=1, leader=0)
-    told.do("leader-sends-request", leader=0, controller=0)
-    if refuses:
-        assert not told.can("controller-refuses-alter-partition", leader=0)
-        told.do("request-finds-no-controller", leader=0).do("leader-sends-request", leader=0, controller=1)
-        assert not broken(told)
-    else:
-        told.do("controller-refuses-alter-partition", leader=0)
-        assert broken(told) == {"refusals-tell-of-news"}
-
-
-@pytest.mark.parametrize("never", [1, 0])
-def test_an_ineligible_replica_is_a_safe_answer_if_requests_never_go_back_to_an_older_controller(never: int) -> None:
-    told = story(channel_never_goes_back=never, initial_isr=1, decisions=3, resends=2)
-    told.do("controller-fences-broker", controller=0, broker=1)
-    commit(told, leader=0)
-    told.do("voter-fetches", follower=1, leader=0, arrives=1)
-    elect(told, 1).do("controller-unfences-broker", controller=1, broker=1)
-    apply(commit(told, leader=1), 0, 1).do("follower-fetches", follower=1, leader=0)
-    told.do("leader-sends-request", leader=0, controller=0).do("leader-asks-again", leader=0)
-    told.do("leader-sends-request", leader=0, controller=1).do("controller-applies-alter-partition", leader=0)
-    told.do("leader-asks-again", leader=0)
-    assert bool(told.can("leader-sends-request", leader=0, controller=0)) != bool(never)
-    if not never:
-        told.play("leader-sends-request 0 0; controller-finds-replica-ineligible 0; leader-handles-answer 0")
-        assert broken(commit(told, leader=1)) == {"pending-changes-are-counted"}
-
-
-def test_a_broker_that_applies_what_it_fetched_has_to_go_back() -> None:
-    told = story(brokers_apply=1).do("controller-fences-broker", controller=0, broker=0)
-    told.do("broker-applies-metadata", broker=1, controller=0, end=2)
-    assert broken(told) == {"brokers-apply-a-prefix"}
-    elect(told, 1)
-    (back,) = told.can("broker-loads-metadata-anew", broker=1, controller=1)
-    assert not told.plain.holds_step(EPOCHS, told.key, back)
 
 
 def test_a_late_request_is_still_acted_on_and_its_copy_refused() -> None:

@@ -3,11 +3,10 @@
 from itertools import product
 
 import pytest
-from fencepost.invariants import quorum as properties
 from fencepost.model.language import NONE
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.quorum import leader
-from fencepost.model.quorum.constants import Completion, Source
+from fencepost.model.quorum.constants import Completion
 from fencepost.model.quorum.fetch import absent, reported_high_watermark
 from fencepost.model.quorum.machine import MACHINE
 from fencepost.model.quorum.state import Phase, Role
@@ -111,15 +110,6 @@ def test_a_timeout_brings_the_high_watermark_of_the_arrival_so_an_old_replica_wa
     assert story.play(answered).state.node[2].high_watermark == 2
     anew = committed_while_parked(**OLD, timeout_answers_anew=1).play(answered)
     assert anew.state.node[2].high_watermark == 2, "answered anew, it waits once"
-
-
-def test_a_leader_that_remembers_parks_a_replica_whose_answer_was_lost_and_one_that_reports_is_answered_again() -> None:
-    story = committed_while_parked(high_watermark_source=Source.REMEMBERED, losses=1)
-    story.do("answer-is-lost", 2).do("leader-handles-fetch", 0, 2)
-    assert story.phase(2) is Phase.PARKED
-    assert not story.plain.holds(properties.parked_replicas_know_the_high_watermark, story.key)
-    story = committed_while_parked(losses=1).do("answer-is-lost", 2).do("leader-handles-fetch", 0, 2)
-    assert story.phase(2) is Phase.ANSWERED
 
 
 def test_a_leader_does_not_commit_what_it_has_not_added_to() -> None:

@@ -33,30 +33,6 @@ def kip_903() -> dict[str, int]:
     return {**sizes, "crashes": 1, "fences": 2, "shrinks": 0}
 
 
-def test_without_broker_epochs_a_delayed_request_takes_a_rebooted_replica_into_the_isr(kip_903: dict[str, int]) -> None:
-    """KIP-903, Motivation, in its order: caught up, request sent, crash with loss, rebooted, request accepted, data
-    lost."""
-    story = Story(**kip_903, alter_partition_version=2)
-    catch_up(story)
-    (request,) = story.state.alter_partitions
-    assert (request.leader, request.isr, newest(story.state).isr) == (0, 0b11, 0b01)
-    reboot(story)
-    assert story.state.replica[1].end == 0
-    assert all(story.holds(item) for item in replication.PROPERTIES if item.kind == "always")
-    story.do("controller-applies-alter-partition")
-    assert newest(story.state).isr == 0b11
-    assert not story.holds(replication.joining_epoch_is_registered)
-    assert not story.holds(replication.joining_replica_has_committed)
-    assert not story.holds(replication.isr_members_are_current)
-    assert not story.holds(replication.candidates_have_committed)
-    assert story.holds(replication.leader_has_committed)
-    story.play("leader-learns-change-applied; broker-applies-metadata 0 newest")
-    story.play("controller-fences-broker 0; broker-applies-metadata 1 newest")
-    assert newest(story.state).leader == 1
-    assert not story.holds(replication.leader_has_committed)
-    assert not story.holds(replication.leader_has_acknowledged)
-
-
 def test_with_broker_epochs_the_delayed_request_is_ineligible_and_the_leader_goes_back(kip_903: dict[str, int]) -> None:
     """KIP-903, Controller and Leader: INELIGIBLE_REPLICA, and the leader reverts to the committed ISR."""
     story = Story(**kip_903)
@@ -129,33 +105,6 @@ def test_the_high_watermark_is_not_tried_again_when_a_request_is_refused(kip_903
     )
     leader = story.state.replica[0]
     assert (leader.isr, leader.proposed_isr, leader.end, leader.high_watermark) == (0b01, 0, 1, 0)
-
-
-@pytest.mark.parametrize("checked", [False, True])
-def test_a_late_fetch_counts_while_the_cache_shows_its_broker_as_fenced_unless_that_is_checked(
-    kip_903: dict[str, int], *, checked: bool
-) -> None:
-    """Replica.updateFetchStateOrThrow refuses an older epoch than that of an unfenced broker (KAFKA-15221), and
-    KRaftMetadataCache.getAliveBrokerEpoch gives no epoch of a fenced one."""
-    story = Story(**kip_903, fenced_epoch_check=checked)
-    story.play("leader-appends 0; leader-handles-fetch 0 1; follower-appends 1")
-    reboot(story)
-    assert story.can("leader-handles-late-fetch"), "the leader's cache still shows the old broker epoch"
-    story.play("broker-applies-metadata 0 newest")
-    assert not story.can("leader-handles-late-fetch")
-    story.play("controller-fences-broker 1; broker-applies-metadata 0 newest")
-    assert bool(story.can("leader-handles-late-fetch")) is not checked
-
-
-@pytest.mark.parametrize("leaves", [False, True])
-def test_a_broker_that_registers_before_it_is_fenced_leaves_the_isr_since_kafka_18106(leaves: bool) -> None:
-    """ReplicationControlManager.handleBrokerShutdown; before it HYP-2."""
-    sizes = {"brokers": 2, "max_records": 1, "crashes": 1, "fences": 0, "shrinks": 0, "loss": 2, "max_leader_epoch": 1}
-    story = Story(**sizes, registration_leaves_isr=leaves)
-    story.play("broker-crashes 0 0; broker-registers broker=0")
-    image = newest(story.state)
-    assert (image.isr, image.leader, image.leader_epoch) == ((0b10, 1, 1) if leaves else (0b11, 0, 0))
-    assert story.holds(replication.isr_members_are_current) is leaves
 
 
 @pytest.mark.parametrize("leaves", ["controller-fences-broker 0", "broker-crashes 0 0; broker-registers broker=0"])
@@ -238,20 +187,6 @@ def test_since_4_3_such_a_reassignment_does_not_end_with_fewer_replicas_either()
         story = Story(**MOVES, reassignments=2, completion=completion).do("operator-reassigns-replicas", target=0b100)
         story.do("operator-reassigns-replicas", target=0b010)
         assert newest(story.state).missing == missing
-
-
-def test_a_cancelled_reassignment_takes_what_it_added_out_of_the_isr_and_not_out_of_the_elr() -> None:
-    """PartitionReassignmentRevert, maybePopulateTargetElr: HYP-10."""
-    grown = {**MOVES, "reassignments": 1, "cancels": 1, "initial_isr": 1, "min_isr": 2, "elr": 1}
-    for repaired, elr in ((0, 0b100), (1, 0)):
-        story = Story(**grown, elr_within_replicas=repaired).do("operator-reassigns-replicas", target=0b111)
-        story.play("broker-applies-metadata 0 newest; broker-applies-metadata 2 newest; leader-handles-fetch 0 2")
-        story.do("controller-applies-alter-partition")
-        assert (newest(story.state).isr, story.state.adding) == (0b101, 0b100), "broker 1 holds up the end"
-        story.do("operator-cancels-reassignment")
-        image = newest(story.state)
-        assert (image.isr, image.missing, story.state.elr, image.leader_epoch) == (0b001, 0b100, elr, 1)
-        assert story.holds(replication.eligible_leaders_have_replicas) == bool(repaired)
 
 
 def test_a_broker_that_misses_its_removal_keeps_its_log() -> None:
