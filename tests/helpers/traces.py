@@ -65,13 +65,3 @@ def message(file: Path, text: str, take: Callable[..., object] = replay) -> str:
     with pytest.raises(UsageError) as caught:
         take(file, lookup)
     return str(caught.value)
-
-
-def outcome(file: Path, text: str) -> str:
-    """Return what is said of a file with this text, nothing if it replays."""
-    file.write_text(text)
-    try:
-        replay(file, lookup)
-    except UsageError as error:
-        return str(error)
-    return ""

@@ -241,17 +241,3 @@ def test_in_the_examples_messages_come_to_whom_they_are_for_and_no_channel_takes
             for flight in event.takes:
                 assert flight.fate == (LOST if is_loss else RECEIVED)
                 assert is_loss or flight.receiver is not None
-
-
-def test_what_a_channel_holds_is_sent_and_received_in_order() -> None:
-    file = EXAMPLES / "classics" / "alternating_bit.py"
-    made = load_protocol(file)
-    plain = Interpreter(made.machine, made.machine.set_constants({}))
-    path = path_of(plain, "send value=1", "send-again", "receive", "acknowledge", "hear", "receive")
-    found = story(trace_of_path(made, plain.constants, "values-arrive", path), path)
-    assert ways(found) == [
-        ("Message 1", "sender", "receiver", RECEIVED),
-        ("Message 2", "sender", "receiver", RECEIVED),
-        ("Answer 1", "receiver", "sender", RECEIVED),
-    ]
-    assert [(item.sent, item.ended) for item in found.flights] == [(1, 3), (2, 6), (4, 5)]

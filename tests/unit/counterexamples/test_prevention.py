@@ -11,7 +11,6 @@ from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import Trace
 from fencepost.explorers import paths
 from fencepost.explorers.paths import with_late_faults
-from fencepost.explorers.plain import search
 from fencepost.invariants.protocols import Protocol, protocol
 from fencepost.model.language import Property
 from fencepost.model.language.constants import Constants
@@ -99,11 +98,6 @@ def test_the_page_of_a_difference_says_so_and_that_of_a_deadlock_too() -> None:
 
 
 REPLICATION = protocol("replication")
-KIP_903 = (
-    "leader-handles-fetch", "broker-crashes", "controller-fences-broker", "broker-registers",
-    "controller-unfences-broker", "broker-applies-metadata", "controller-applies-alter-partition",
-)  # fmt: skip
-"""The KIP's own order: caught up and the request sent, crash, fence, new incarnation, request accepted."""
 
 
 def constants(**more: int) -> Constants:
@@ -114,14 +108,6 @@ def constants(**more: int) -> Constants:
 
 def labels(path: Path) -> tuple[str, ...]:
     return tuple(step.action.label for step in path.steps)
-
-
-@pytest.mark.long
-def test_the_plain_search_tells_kip_903_in_its_own_order() -> None:
-    judged = REPLICATION.select(("joining-epoch-is-registered",))
-    (found,) = search(REPLICATION.machine, constants(max_records=0, late_fetches=0), judged).properties
-    assert found.path is not None
-    assert labels(found.path) == KIP_903
 
 
 EARLY = ("controller-fences-broker", "leader-appends", "leader-handles-fetch")

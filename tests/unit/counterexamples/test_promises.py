@@ -247,15 +247,6 @@ def test_a_trace_is_written_read_and_replayed(
     assert (told.count("loop:") == 1) == (loop is not None)
 
 
-def test_header_tells_what_is_fair_what_is_left_out_and_for_which_value(tmp_path: Path) -> None:
-    text = written(tmp_path, COMES, ROUND).read_text()
-    assert "fairness: weak a; weak b\nwithout: d\n" in text
-    assert "loop: the following steps repeat forever" in text
-    text = written(tmp_path, LEAVES, "a 0>1").read_text()
-    assert "property: leaves\nfor: node=1\n" in text
-    assert "loop: nothing more happens" in text
-
-
 EDITS = [
     (COMES, ROUND, "loop:\n", "", "this trace has no loop. Write a line `loop:`"),
     (COMES, ROUND, "loop:\nb to=1\n", "b to=1\nloop:\n", "the loop is not closed"),

@@ -15,7 +15,7 @@ from fencepost.counterexamples.replay import Replay, follow
 from fencepost.counterexamples.trace import ARCHIVE
 
 from tests.helpers.parameters import few
-from tests.helpers.traces import lamps_trace, mailbox_trace, rooms_trace
+from tests.helpers.traces import lamps_trace, rooms_trace
 from tests.machines import rooms
 
 SOME = ("kip101-weak-isr", "replication-b09-kip-903", "replication-b02-kip-279-three-records")
@@ -187,15 +187,6 @@ def test_the_controllers_card_shows_its_present_state_and_a_brokers_what_it_know
     assert values["partition epoch"] == ("0", "1")
     assert "newest" not in values
     assert {value.name: value.text for value in broker.values}["its leader"] == "0"
-
-
-@pytest.mark.long
-def test_pages_of_other_machines_are_whole_too() -> None:
-    done, stuck = mailbox_trace("everyone-is-done", clients=2), mailbox_trace(None, clients=1)
-    for trace in (done, stuck, lamps_trace(title="<b> & '\"")):
-        page = Page(render("html", follow(trace)))
-        assert trace.title in page.text
-        assert trace.finding in page.text
 
 
 def test_the_page_of_a_behaviour_without_end_says_what_is_repeated() -> None:

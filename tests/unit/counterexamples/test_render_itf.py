@@ -7,15 +7,13 @@ from typing import Any
 import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
-from fencepost.counterexamples.render.itf import record_as_itf
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.model.language.interpreter import Interpreter, Step
 from jsonschema_rs import validator_for
 
 from tests.helpers.parameters import few
-from tests.helpers.traces import lamps_trace, mailbox_trace, rooms_trace
-from tests.machines import lamps, mailbox, rooms
+from tests.helpers.traces import lamps_trace, rooms_trace
+from tests.machines import lamps, rooms
 
 FILES = sorted(ARCHIVE.glob("*.trace"))
 EXPRESSION: dict[str, Any] = {
@@ -96,27 +94,6 @@ def test_states_are_written_value_by_value() -> None:
     assert first["log"] == [{"id": {"#bigint": "0"}, "epoch": {"#bigint": "0"}}]
     assert (second["log"], second["end"]) == ([], {"#bigint": "0"})
     assert data["states"][0]["quorum_epoch"] == {"#bigint": "-1"}
-
-
-def test_enums_flags_and_bags_keep_their_meaning() -> None:
-    data = itf(mailbox_trace("everyone-is-done", clients=1))
-    sent = data["states"][1]
-    assert sent["client"][0]["phase"] == "waiting"
-    [[message, count]] = sent["requests"]["#map"]
-    assert message == {"client": {"#bigint": "0"}, "number": {"#bigint": "1"}, "again": False}
-    assert count == {"#bigint": "1"}
-    assert data["#meta"]["status"] == "reached"
-    assert sent["#meta"]["step"] == "send client=0"
-    assert data["states"][2]["#meta"]["parameters"]["request"] == message
-
-
-def test_equal_messages_are_counted() -> None:
-    plain = Interpreter(mailbox.MACHINE, mailbox.C(clients=1))
-    state = plain.initial_states()[0]
-    for item in (mailbox.send, mailbox.send_again, mailbox.send_again):
-        state = plain.apply(state, Step(item, (0,))).after
-    counts = sorted(int(count["#bigint"]) for _, count in record_as_itf(mailbox.State, state)["requests"]["#map"])
-    assert counts == [1, 2]
 
 
 def test_slots_beyond_the_end_of_a_log_are_shown_only_if_they_hold_something() -> None:

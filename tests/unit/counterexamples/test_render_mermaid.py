@@ -8,15 +8,13 @@ import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.render import story as stories
-from fencepost.counterexamples.render.parties import parties
-from fencepost.counterexamples.render.story import FORGOTTEN, LOST, RECEIVED, Mail, Story, event_of, story
+from fencepost.counterexamples.render.story import FORGOTTEN, LOST, RECEIVED, Story, story
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.helpers.parameters import few
-from tests.helpers.traces import lamps_trace, mailbox_trace, rooms_trace
-from tests.machines import mailbox, rooms
+from tests.helpers.traces import lamps_trace, rooms_trace
+from tests.machines import rooms
 
 FILES = sorted(ARCHIVE.glob("*.trace"))
 BROKERS = [file for file in FILES if file.stem.startswith(("kip", "truncate", "replication"))]
@@ -75,45 +73,6 @@ def test_what_a_step_changes_elsewhere_is_an_arrow_and_ghosts_are_nobodys() -> N
     signals = [(event.number, it.sender.title, it.receiver.title) for event in found.events for it in event.signals]
     assert signals == [(1, "broker 1", "broker 0"), (4, "broker 1", "controller"), (5, "controller", "broker 0")]
     assert [change.name for change in found.events[6].changed[None]] == ["ghost_stale"]
-
-
-def test_a_fetch_of_the_lineage_is_an_arrow_from_the_leader() -> None:
-    found = told(ARCHIVE / "kip101-weak-isr.trace")
-    fetch = found.events[4]
-    assert fetch.step.action.name == "follower_fetch"
-    assert [(item.sender.title, item.receiver.title) for item in fetch.signals] == [("broker 0", "broker 1")]
-
-
-def test_parties_are_found_in_the_schema_where_the_machine_names_none() -> None:
-    assert mailbox.MACHINE.cast.owner == ""
-    found = told(mailbox_trace("everyone-is-done", clients=2))
-    assert [lane.title for lane in found.parties.lanes] == ["client 0", "client 1", "server"]
-    assert sorted(actors(found)) == ["client 0", "client 0", "client 1", "client 1", "server", "server"]
-    for flight in found.flights:
-        parties = {flight.sender and flight.sender.title, flight.receiver and flight.receiver.title}
-        assert "server" in parties
-        assert len(parties) == 2
-
-
-def test_a_message_that_the_network_loses_is_lost_and_equal_ones_are_told_apart() -> None:
-    plain = Interpreter(mailbox.MACHINE, mailbox.C(clients=1))
-    state, events = plain.initial_states()[0], []
-    wanted = (mailbox.send, mailbox.send_again, mailbox.send_again, mailbox.lose_request, mailbox.serve)
-    found = parties(plain)
-    mail = Mail(found, state)
-    for number, item in enumerate(wanted, 1):
-        step = Step(item, (0,)) if number < 4 else next(plain.steps(item, state))
-        happened = plain.apply(state, step)
-        event = event_of(found, number, state, happened)
-        event.takes, event.sends = mail.follow(event, state, happened)
-        events.append(event)
-        state = happened.after
-    assert [item.number for item in mail.flights if item.bag == "requests"] == [1, 2, 3]
-    [lost] = events[3].takes
-    [served] = events[4].takes
-    assert (lost.fate, lost.receiver, events[3].actor) == (LOST, None, None)
-    assert (served.fate, served.receiver and served.receiver.title) == (RECEIVED, "server")
-    assert lost is not served
 
 
 def test_a_message_that_normalize_drops_is_told_where_it_goes() -> None:

@@ -8,13 +8,13 @@ import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.render.pasted import WIDTH
-from fencepost.counterexamples.replay import follow, replay_text, write
+from fencepost.counterexamples.replay import follow, write
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import fencepost
 from tests.helpers.parameters import few
-from tests.helpers.traces import lamps_trace, lookup, mailbox_trace
+from tests.helpers.traces import lamps_trace, mailbox_trace
 from tests.machines import mailbox
 
 FILES = sorted(ARCHIVE.glob("*.trace"))
@@ -41,13 +41,6 @@ def test_every_archived_trace_is_a_test_that_passes(file: Path) -> None:
 def test_quotes_and_backslashes_in_a_title_do_not_end_the_text() -> None:
     text = render("pytest", follow(lamps_trace(title='He said """no\\way"""', why='"')))
     compile(text, "pasted.py", "exec")
-
-
-def test_a_history_that_the_protocol_refuses_names_the_guard() -> None:
-    head = mailbox_trace("requests-run-once", version="careless", clients=1, deduplicate=0).head()
-    assert replay_text(head, lookup).path.length == 5
-    with pytest.raises(UsageError, match=r"trace:\d+: step 3, .* is not possible: the guard `s.resends_left > 0`"):
-        replay_text(head.replace("resends=2", "resends=0"), lookup)
 
 
 def test_a_pasted_test_of_an_own_protocol_finds_its_model_and_fails_when_the_model_has_changed(tmp_path: Path) -> None:

@@ -9,17 +9,16 @@ import pytest
 from fencepost.api.calls.shrink import ShrinkResult
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import follow, write
-from fencepost.counterexamples.shortening import Attempts, lower, named, shapes, simpler, sizes, without
+from fencepost.counterexamples.shortening import Attempts, lower, named, simpler, sizes, without
 from fencepost.counterexamples.shrink import Limits, Shrunk, shrink
 from fencepost.counterexamples.trace import ARCHIVE, Trace, trace_of_path
 from fencepost.explorers.program.removal import find_guard
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
-from fencepost.model.cluster.machine import MACHINE as REPLICATION
 from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.helpers.commands import data_of, fencepost
-from tests.helpers.parameters import sized, words
+from tests.helpers.parameters import sized
 from tests.helpers.traces import lamps_trace, mailbox_trace
 from tests.helpers.written import machine_of
 from tests.machines import dial, grid, lamps, mailbox
@@ -90,18 +89,6 @@ def test_planted_bugs_shrink_to_their_known_size(
     assert follow(made.trace).path == made.path
     for constant in set(values) - set(sizes(trace.protocol.machine)):
         assert values[constant] == trace.constants.values[constant]
-
-
-def test_what_chooses_between_behaviours_is_never_lowered() -> None:
-    assert sizes(REPLICATION) == words(
-        "brokers max_records metadata_lag alter_partitions late_fetches late_answers max_leader_epoch crashes "
-        "clean_stops fences shrinks lags elections disk_swaps directory_failures directory_removals disk_replacements "
-        "directories deletions expirations resends reassignments cancels raises lowers elr_disables early_starts "
-        "movable"
-    )
-    assert shapes(REPLICATION) == ["brokers"]
-    assert sizes(mailbox.MACHINE) == ["clients", "requests", "resends", "losses"]
-    assert sizes(lamps.MACHINE) == ["lamps"]
 
 
 @pytest.mark.long

@@ -5,7 +5,6 @@
 """
 
 import inspect
-import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +20,7 @@ from fencepost.model.language.errors import UsageError
 
 from tests.helpers.blocks import blocks
 from tests.helpers.commands import fencepost
-from tests.helpers.traces import KIP101, LAMPS, lamps_trace, lookup, mailbox_trace, message, outcome
+from tests.helpers.traces import KIP101, LAMPS, lamps_trace, lookup, mailbox_trace, message
 from tests.machines import lamps
 from tests.machines.lamps import C, Lamps, Room
 
@@ -60,27 +59,6 @@ def test_reader_refuses(name: str, old: str, new: str, expected: str, here: Path
     assert message(here, good.replace(old if new else old + "\n", new, 1)) == expected
 
 
-HEADER, ACTIONS, STATES = (part + "----\n" for part in KIP101.split("----\n"))
-
-
-@pytest.mark.long
-def test_a_file_that_is_cut_off_anywhere_is_refused_with_a_line(here: Path) -> None:
-    for cut in range(0, len(KIP101) - 1, 23):
-        assert re.match(r"x\.trace:\d+: .*\.$", message(here, KIP101[:cut])), cut
-
-
-@pytest.mark.long
-def test_a_file_with_random_edits_is_replayed_or_refused_with_a_line(here: Path) -> None:
-    rng, good = random.Random(1), [make() for make in GOOD.values()]  # noqa: S311 (edits, not secrets)
-    words = [*"{}[],=:#- \n\t\0é1", "----\n", "none", *KIP101.split()]
-    for _ in range(200):
-        text = rng.choice(good)
-        for _ in range(rng.randint(1, 3)):
-            start = rng.randrange(len(text))
-            text = text[:start] + rng.choice(["", *words]) + text[start + rng.choice([0, 1, 5, 50]) :]
-        assert re.match(r"x\.trace:\d+: |$", outcome(here, text))
-
-
 def test_reader_refuses_a_file_that_is_not_there_and_a_folder_and_what_is_no_text(here: Path) -> None:
     with pytest.raises(UsageError, match=re.escape(f"x.trace: the file does not exist. {ADVICE}")):
         read(here)
@@ -95,16 +73,6 @@ def test_reader_refuses_a_file_that_is_not_there_and_a_folder_and_what_is_no_tex
 def line_of(item: Any, text: str) -> int:
     lines, first = inspect.getsourcelines(item.function)
     return first + next(number for number, line in enumerate(lines) if text in line)
-
-
-def test_replay_names_the_step_and_the_guard_that_refuses_it_and_what_is_enabled(here: Path) -> None:
-    head = lamps_trace(lamps.some_lamp_is_dark, (0b010, 0), (0b001, 0), constants=lamps.C(lamps=2, stuck=1)).head()
-    assert message(here, head) == (
-        "x.trace:12: step 2, `switch-to lamps={0} noise=no`, is not possible: the guard `not c.stuck or s.lit & ~lamps "
-        f"== 0` (lamps.py:{line_of(lamps.switch_to, 'require(') + 1}) refuses. Write a step that is enabled in that "
-        "state: `switch-to lamps={1} noise=no`, `switch-to lamps={1} noise=yes`, `switch-to lamps={0,1} noise=no`, "
-        "`switch-to lamps={0,1} noise=yes`."
-    )
 
 
 def changed(text: str | Path, **parts: Any) -> str:
@@ -172,16 +140,6 @@ def test_replay_refuses_a_trace_whose_property_holds_by_now(here: Path) -> None:
         "is not violated at the end. Find another trace with "
         f'`fencepost.check("{lamps.__file__}", lamps=3, only=["some-lamp-is-dark"])`, or remove the file. '
         "The states are as recorded, so the header or the model has changed."
-    )
-
-
-def test_replay_refuses_a_trace_whose_steps_were_edited(here: Path) -> None:
-    text = write(here, lamps_trace(lamps.some_lamp_is_dark, (0b001, 0), (0b111, 0))).text
-    assert message(here, text.replace("switch-to lamps={0,1,2} noise=no\n", "switch-to lamps={1} noise=no\n", 1)) == (
-        "x.trace:8: all steps are possible, but property 'some-lamp-is-dark' "
-        "is not violated at the end. Find another trace with "
-        f'`fencepost.check("{lamps.__file__}", lamps=3, only=["some-lamp-is-dark"])`, or remove the file. '
-        "The steps differ from the recorded steps at step 2: x.trace:22 has '2 switch-to lamps={0,1,2} noise=no'."
     )
 
 

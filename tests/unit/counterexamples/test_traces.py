@@ -89,13 +89,6 @@ def test_trace_of_an_exploration_has_its_path_a_title_of_its_own_and_the_initial
         assert trace_of(result, name, lookup=lookup).initial == initial
 
 
-def test_trace_of_a_deadlock_is_the_exploration_s(here: Path) -> None:
-    result = search(lamps.MACHINE, lamps.C(lamps=1), (), Options(deadlock=True))
-    made = write(here, trace_of(result, None, lookup=lookup))
-    assert made.path == result.deadlock
-    assert here.read_text().endswith("\nno action is enabled: 5 states\n")
-
-
 def test_trace_cannot_be_made_of_a_property_that_holds() -> None:
     result = search(mailbox.MACHINE, mailbox.C(clients=1), (mailbox.requests_run_once,))
     with pytest.raises(UsageError, match="found no path for requests-run-once, so there is no trace to write"):
