@@ -4,12 +4,9 @@ began, and states are built by hand.
 
 import copy
 import doctest
-import json
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import fencepost.api as f
@@ -20,7 +17,6 @@ from fencepost.api.calls.new import new
 from fencepost.explorers.verdict import Cause
 from fencepost.model.language.errors import UsageError
 
-from tests.helpers.commands import data_of, fencepost, fixed
 from tests.helpers.places import MACHINES, ROOT
 from tests.helpers.written import machine_of
 from tests.machines import mailbox
@@ -37,12 +33,6 @@ def test_the_pages_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     found = doctest.testfile(page, module_relative=False, optionflags=doctest.ELLIPSIS)
     assert found.attempted > 20
     assert found.failed == 0
-
-
-def test_a_result_is_what_the_command_prints() -> None:
-    asked = ("check", str(MAILBOX), "--engine", "plain", "--set", "clients=1", "--without", "deduplicate", "--json")
-    returned = json.loads(json.dumps(f.check(MAILBOX, engine="plain", **SMALL).to_dict()))
-    assert fixed(returned) == fixed(data_of(fencepost(*asked)))
 
 
 def test_a_machine_a_file_and_a_name_are_taken() -> None:
@@ -74,13 +64,6 @@ def test_a_caller_that_cancels_gets_a_partial_result(engine: str) -> None:
     found = f.check("kip320", replicas=2, engine=engine, cancel=lambda: True)
     assert (found.verdict, found.complete, found.cause) == ("undetermined", False, Cause.CANCELLED)
     assert "it was cancelled" in found.why_stopped
-
-
-def test_a_search_in_another_thread_is_cancelled_too() -> None:
-    enough = threading.Event()
-    with ThreadPoolExecutor(1) as pool:
-        asked = {"engine": "plain", "progress": lambda _: enough.set(), "cancel": enough.is_set}
-        assert pool.submit(f.check, "kip320", **asked).result(60).cause == Cause.CANCELLED
 
 
 STEPPED = """

@@ -15,7 +15,6 @@ from fencepost.api import check
 from fencepost.api.asking.targets import Question, ask
 from fencepost.api.topics.measured import beyond, driven_rows, is_measured, machine_mark
 from fencepost.api.topics.version_notes import version_notes
-from fencepost.cli.main import note_on_clone
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.cluster import controller
@@ -134,10 +133,6 @@ def test_a_model_that_is_edited_in_a_copy_has_no_evidence_and_a_clone_that_does_
     assert CRASHES not in made.stdout
     assert "cluster/controller.py differs from the installed file in " in made.stderr
     assert f"Run `pip install -e {ROOT}` to use the edited models." in made.stderr
-
-
-def test_in_the_clone_that_runs_nothing_is_said(tmp_path: Path) -> None:
-    assert [note_on_clone(folder) for folder in (ROOT, ROOT / "docs", tmp_path)] == [""] * 3
 
 
 def test_figures_say_with_what_they_were_driven() -> None:

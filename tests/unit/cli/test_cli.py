@@ -12,7 +12,7 @@ from fencepost.api.calls.new import new, pytest_command
 from fencepost.explorers.plain import search
 from fencepost.model.language.errors import UsageError
 
-from tests.helpers.commands import KIP101, KIP320, VARIABLE, data_of, fencepost, refused
+from tests.helpers.commands import KIP101, KIP320, data_of, fencepost, refused
 from tests.helpers.places import DOCS, MACHINES, ROOT
 from tests.helpers.written import file_of
 from tests.machines.lamps import MACHINE
@@ -39,21 +39,6 @@ MACHINE = Machine("lights", "it counts", State, C, initial, (count,), notes=NOTE
     )
 )
 """A machine with a note that violates two properties one after the other."""
-
-
-def test_json_of_a_check_has_the_keys_of_the_contract() -> None:
-    result = fencepost(*KIP320, "--json", "--quiet")
-    found = data_of(result)
-    assert (result.exit_code, result.stderr) == (0, "")
-    said = {"format": 1, "protocol": "kip320", "engine": "native", "verdict": "holds", "complete": True}
-    assert said.items() <= found.items()
-    assert found["constants"] == {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
-    assert (found["distinct"], found["generated"], found["depth"]) == (957, 1801, 15)
-    for name, item in zip(("weak-isr", "strong-isr"), found["properties"], strict=False):
-        assert item == {"name": name, "kind": "always", "verdict": "holds"}
-    assert found["actions"][-1]["name"] == "follower-fetch"
-    assert sum(item["fired"] for item in found["actions"]) == found["generated"] - 1
-    assert VARIABLE | {"why_stopped", "guards", "deadlocks", "levels"} < found.keys()
 
 
 def test_a_violation_ends_with_status_1_and_its_trace_replays(tmp_path: Path) -> None:

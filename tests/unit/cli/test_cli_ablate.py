@@ -33,17 +33,6 @@ def ablated(*more: str) -> dict[str, Any]:
     return data_of(fencepost("ablate", PLANTED, "--json", "--quiet", "--workers", "1", *more))
 
 
-def test_text_shows_every_row_with_its_purpose() -> None:
-    found = fencepost("ablate", PLANTED, "--quiet", "--workers", "1", "-v")
-    assert found.exit_code == 0
-    assert found.stdout.startswith("5 of 15 guards and settings are needed")
-    assert re.search(
-        r"needed  5: .*\n  enter 1 .*s.door and guest <= s.sold\n +guests-have-tickets 2, nobody-walks", found.stdout
-    )
-    assert "Hall.openings: -1 is out of its domain 0..2" in found.stdout
-    assert "sell 2" in found.stdout.partition("not-exercised  1")[2]
-
-
 def test_each_cell_has_a_trace_that_replays_and_is_on_the_page_and_what_is_suspicious_is_named(tmp_path: Path) -> None:
     data = ablated("--trace", str(tmp_path / "traces"), "--html", str(tmp_path / "matrix.html"))
     assert data["asked"] == [item["name"] for item in data["properties"] if item["kind"] != "sometimes"]
