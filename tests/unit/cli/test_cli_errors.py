@@ -15,7 +15,7 @@ from fencepost.invariants.protocols import protocol
 
 from tests.helpers.blocks import whole
 from tests.helpers.commands import fencepost, refused
-from tests.helpers.places import MACHINES
+from tests.helpers.places import MACHINES, ROOT
 from tests.helpers.written import HEAD
 
 KIP320 = "from fencepost.model.lineage.kip320 import MACHINE"
@@ -110,6 +110,38 @@ def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message
     file = tmp_path / "mine.py"
     file.write_text(text)
     assert refused("check", str(file)) == f"fencepost: {file}{message}\n"
+
+
+@pytest.mark.parametrize("options", [[], ["--compact"], ["--engine", "plain"]], ids=["native", "compact", "plain"])
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("    require(s.epoch[broker] < 3)\n", "",
+            "advance broker=0: State.epoch[0]: 4 is out of its domain 0..3. Guard the step"),
+        ("for b in s.epoch)\n", "for b in s.epoch) and s.epoch[s.epoch[0] - s.epoch[1]] < 2\n",
+            ("property 'close-together': State.epoch: NONE used as an "
+            "index: the array has 2 elements, numbered from 0. Guard the step")),
+    ],
+    ids=["step", "property"],
+)  # fmt: skip
+def test_a_model_that_leaves_a_domain_is_shown_with_the_state_and_the_steps_to_it(
+    tmp_path: Path, options: list[str], old: str, new: str, said: str
+) -> None:
+    text = (ROOT / "docs" / "start.md").read_text().partition("```python\n")[2].partition("```")[0]
+    assert text.count(old) == 1
+    file = tmp_path / "mine.py"
+    file.write_text(text.replace(old, new))
+    result = fencepost("check", str(file), "--quiet", *options)
+    message, line, caret, way = result.stderr.split("\n", 3)
+    state, steps = re.split(r" steps?:\n", way)
+    taken = re.findall(r"^\d+ advance broker=(\d)$", steps, re.MULTILINE)
+    reached = [taken.count(str(broker)) for broker in range(2)]
+    assert re.match(rf"fencepost: .*mine\.py:\d+: {re.escape(said)}", message)
+    assert set(caret) == {" ", "^"}
+    assert "s.epoch[" in line[caret.find("^") : len(caret)]
+    assert state == f"In the state\n  epoch=[{reached[0]},{reached[1]}]\nafter {len(taken)}"
+    assert reached == ([3, 3] if not new else [0, 1])
+    assert result.exit_code == 2
 
 
 @pytest.mark.parametrize("options", [[], ["--compact"], ["--engine", "plain"]], ids=["native", "compact", "plain"])

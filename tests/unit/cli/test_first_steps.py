@@ -12,6 +12,7 @@ import pytest
 from fencepost.api import simulate
 from fencepost.api.calls import first_model as first
 from fencepost.cli.commands.options import Target
+from fencepost.invariants.catalogue import runs
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Constants, sometimes
 
@@ -60,6 +61,19 @@ def test_the_typed_program_is_shown_in_words_of_the_model() -> None:
     assert "s%0.session[client%1].phase := 1 in Phase" in text
     assert "s%0.holder := m%1.client in -1..clients - 1" in text
     assert "<enum" not in text
+
+
+@pytest.mark.long
+def test_a_run_of_the_catalogue_is_checked_by_the_name_that_pages_give_it() -> None:
+    name = "replication 2 brokers, elections without an epoch"
+    data = data_of(fencepost("check", name, "--engine", "plain", "--json"))
+    [run] = [run for run in runs() if run.name == name]
+    assert (data["distinct"], data["depth"]) == (run.distinct, run.depth)
+    violated = {item["name"]: item["length"] for item in data["properties"] if item["verdict"] == "violated"}
+    assert violated == dict(run.violated)
+    assert f"Did you mean '{name}'?" in refused("check", name.replace("epoch", "epock"))
+    other = fencepost("check", name, "--set", "fences=2")
+    assert "constant 'fences' has two values, 0 in the run and 2 in" in other.stderr
 
 
 COMMANDS = re.compile(

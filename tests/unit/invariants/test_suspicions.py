@@ -79,6 +79,12 @@ OTHERWISE = {
 }  # fmt: skip
 
 
+def test_a_changed_bound_of_the_grid_makes_the_counted_faults_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured_as_now(monkeypatch)
+    monkeypatch.setattr(stale, "MOST_STATES", stale.MOST_STATES + 1)
+    assert stale.stale_crashes() == list(stale.SIZES)
+
+
 def test_stale_figures_are_named_with_what_measures_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "stale", lambda: ["kip320"])
     monkeypatch.setattr(stale, "stale_crashes", lambda: ["3"])
