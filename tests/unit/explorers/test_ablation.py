@@ -12,7 +12,6 @@ from fencepost.explorers.evidence.ablation import Ablation, Purpose, RowOutcome,
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.masked import MaskedSearch, same_states
 from fencepost.explorers.program.removal import Guard, find_guard, guards, without
-from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, Property
@@ -131,15 +130,6 @@ def test_compiled_code_without_a_guard_does_what_the_definition_does(name: str) 
         assert decided == expected.violated | expected.reached, guard
 
 
-def test_a_machine_without_a_guard_can_be_read_and_checked_again() -> None:
-    machine, properties = MACHINES["planted"]
-    known = guards_of(check(machine))
-    for guard in guards(machine):
-        texts = guards_of(check(without(machine, guard), properties)).texts(machine.action(guard.action))
-        before = known.texts(machine.action(guard.action))
-        assert (len(texts) == len(before) - 1) if guard.part == 0 else (len(texts) == len(before) and texts != before)
-
-
 Matrix = dict[str, RowOutcome]
 
 
@@ -190,13 +180,6 @@ def test_every_guard_of_kip320_is_classified_and_each_that_a_reader_would_name_i
 def test_planted_guards_are_told_apart(workers: int) -> None:
     found = matrix("planted", {}, workers=workers)
     assert {name: str(item.purpose) for name, item in found.items()} == planted.PURPOSES
-
-
-def test_a_search_that_ends_early_leaves_a_guard_undetermined() -> None:
-    ablation = ablation_of(MACHINES["kip320"], {"replicas": 2}, Options(max_states=100))
-    ablation.explore_whole()
-    outcome = ablation.explore(find_guard(ablation.machine, "leader-shrink-isr 4"))
-    assert (outcome.purpose, outcome.why) == (Purpose.UNDETERMINED, "the limit of 100 states was reached")
 
 
 @pytest.mark.parametrize(
@@ -320,8 +303,3 @@ def test_the_trace_of_a_cell_is_written_and_replayed_without_its_guard(kip320: M
         (tmp_path / f"{name}.trace").write_text(changed)
         with pytest.raises(UsageError, match=says):
             replay(tmp_path / f"{name}.trace")
-
-
-def test_a_guard_that_does_not_exist_is_named_with_the_nearest() -> None:
-    with pytest.raises(UsageError, match=r"has no guard 'leader-wrote 1'\. Did you mean 'leader-write 1'"):
-        find_guard(PROTOCOLS["kip320"].machine, "leader-wrote 1")

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fencepost.explorers.running import cache, interrupts, sealed
+from fencepost.explorers.running import cache, interrupts
 from fencepost.explorers.running.files import lock_folder, remove_leftovers, write_file
 from fencepost.model.language.errors import UsageError
 
@@ -192,16 +192,6 @@ def test_a_read_only_folder_is_refused_if_named_and_replaced_otherwise(
         f"note: the cache cannot be used: {folder} is not writable. Code compiled in this run is not kept; "
         "FENCEPOST_CACHE=FOLDER names another folder.\n"
     )
-
-
-def test_a_sealed_file_is_read_as_it_was_written_or_refused() -> None:
-    text = sealed.seal({"format": 2, "rows": [1, 2]})
-    assert sealed.read_sealed(text, "a.json", 2)["rows"] == [1, 2]
-    for other in (text[:-1], text.replace(b"[1", b"[3"), b"[]"):
-        with pytest.raises(sealed.DamagedError, match=r"a\.json: this file of the checkpoint is missing or damaged"):
-            sealed.read_sealed(other, "a.json", 2)
-    with pytest.raises(UsageError, match="has format 2, but this version of Fencepost reads format 3"):
-        sealed.read_sealed(text, "a.json", 3)
 
 
 def test_a_file_is_replaced_whole_or_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

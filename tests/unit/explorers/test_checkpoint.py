@@ -64,19 +64,6 @@ def test_a_search_in_pieces_with_more_and_more_workers_finds_what_one_in_one_go_
     assert all(item.path is None or is_valid(name, values, item.path) for item in result.properties)
 
 
-@pytest.mark.long
-@group("kip101", {"replicas": 2})
-def test_a_time_budget_may_end_a_search_many_times(tmp_path: Path) -> None:
-    options = replace(RUN, checkpoint=str(tmp_path), budget=0.0)
-    for number in range(40):
-        result = ask("kip101", {"replicas": 2}, replace(options, resume=number > 0))
-        if result.complete:
-            break
-        assert result.why_stopped == "the time budget of 0 s ran out"
-    assert number > 1
-    assert shared(result) == shared(ask("kip101", {"replicas": 2}, RUN))
-
-
 @group("kip101", VALUES)
 def test_reading_a_checkpoint_takes_nothing_of_the_time_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = replace(RUN, checkpoint=str(tmp_path))
@@ -255,18 +242,6 @@ def test_a_checkpoint_serves_one_question(
         f"the checkpoint in {tmp_path} belongs to another search: {says.format(mine=mine)}. "
         "Ask the same question, or start again in another folder."
     )
-
-
-@group("grid", GRID)
-def test_a_new_checkpoint_replaces_the_old_one_and_nothing_else(tmp_path: Path) -> None:
-    for name in ("precious", "2024-01-01"):
-        (tmp_path / name).mkdir()
-    precious = tmp_path / "precious" / "file"
-    precious.write_text("mine")
-    stopped(tmp_path)
-    ask("grid", GRID, replace(RUN, checkpoint=str(tmp_path), resume=True, max_states=2_000))
-    assert precious.read_text() == "mine"
-    assert len(list(tmp_path.iterdir())) == 4, "a manifest, one folder of parts, and what was there before"
 
 
 @group("grid", GRID)

@@ -239,13 +239,6 @@ def _value(state: Any, names: list[str]) -> Any:
     return int(state) if isinstance(state, int) else tuple(_value(item, names) for item in state)
 
 
-@pytest.mark.parametrize(("name", "values"), [("planted", {}), ("kip320", SMALL), ("kip320-first-try", SMALL)])
-def test_a_variant_against_itself_has_no_difference(name: str, values: dict[str, int]) -> None:
-    found = difference((name, values), (name, values))
-    assert found.same is True
-    assert found.seen[0] == found.seen[1] == found.seen[2]
-
-
 def test_a_behaviour_is_a_history_of_the_side_that_has_it() -> None:
     found = difference(("planted", {}), ("timid", {}), ("door", "inside"))
     only = found.behaviour
@@ -359,14 +352,6 @@ def test_a_users_file_is_compared_with_another_or_with_a_setting_and_the_first_d
     assert "strict true in A, false in B" in lines
     assert "Only in B: the first state that no state of the other side matches, 8 states" in lines
     assert "7 enter guest=3" in lines
-
-
-def test_json_tells_both_ways_of_looking() -> None:
-    settings = (f"--set={name}={value}" for name, value in TINY.items())
-    data = data_of(fencepost("compare", "kip320", "kip279", *settings, "--json", "--quiet"))
-    assert [item["title"] for item in data["compared"]] == ["all that the protocol stores", "what clients see"]
-    assert data["a"]["levels"][0] == 1
-    assert {item["action"] for item in data["actions"]["changed"]} >= {"follower-fetch", "leader-expand-isr"}
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ from fencepost.model.language import Machine, Property, always, at_most, eventua
 from fencepost.model.language.errors import UsageError
 from fencepost.model.lineage import kip320
 
-from benchmarks.liveness import answer_to, drawn, questions
 from tests.helpers.parameters import few
 from tests.helpers.questions import DIFFERENT, shared
 from tests.helpers.written import machine_of, module_of
@@ -331,19 +330,3 @@ def _lasts(
             if not (somewhere & strong_ones | everywhere) - happen:
                 return True
     return False
-
-
-@pytest.mark.parametrize(
-    ("place", "reach", "worst"), [(0, "bounded", 0), (1, "never", None), (2, "bounded", 7), (3, "unbounded", None)]
-)
-def test_the_benchmark_asks_what_it_says_with_a_round_of_strong_fairness_for_each_level(
-    place: int, reach: str, worst: int | None
-) -> None:
-    """`python -m benchmarks.liveness` asks the same of a graph with 50 million edges."""
-    rows, levels = drawn(5_000)
-    assert levels > 4
-    pauses: list[None] = []
-    what, asked = questions(levels)[place]
-    answer = answer_to(rows, asked, lambda: pauses.append(None))
-    assert (str(answer.reach), answer.worst) == (reach, worst), what
-    assert len(pauses) > levels or not asked.strong.any()

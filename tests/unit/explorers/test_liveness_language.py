@@ -14,13 +14,13 @@ from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, PropertyResult, Reach, Verdict
 from fencepost.model.language import Fairness, Property, action, at_most, leads_to, strong, weak
-from fencepost.model.language.errors import DomainError, ModelError
-from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.errors import ModelError
+from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.written import machine_of
 from tests.machines import maze
 from tests.machines.grid import MACHINE as GRID
-from tests.machines.maze import MACHINE, NODES, C, Node, State, a, b, d
+from tests.machines.maze import MACHINE, NODES, C, Node, State, a, d
 from tests.machines.maze import is_at as at
 
 
@@ -35,10 +35,6 @@ def paid(costs: Any) -> Property:
 def moves(s: State, c: C) -> bool:
     s.at = 0
     return True
-
-
-def less_than_nothing(before: State, after: State, c: C) -> int:
-    return -1
 
 
 @action(m=Node)
@@ -100,35 +96,6 @@ REFUSALS: list[tuple[Any, str]] = [
 def test_what_cannot_be_meant_is_refused(make: Any, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         make()
-
-
-def test_a_negative_cost_is_refused() -> None:
-    prop = paid(less_than_nothing)
-    plain = Interpreter(MACHINE, MACHINE.set_constants({"a0": 2}))
-    (start,) = plain.initial_states()
-    (transition,) = plain.transitions(start)
-    with pytest.raises(DomainError, match="costs -1, but a cost must be 0 or more"):
-        plain.cost(prop, start, transition)
-
-
-def test_fairness_reads_as_it_is_meant() -> None:
-    assert str(weak(a)) == "weak a"
-    assert str(strong(a, b, each=("to",))) == "strong a or b for each to"
-
-
-def test_a_step_belongs_to_the_promise_of_its_own_values() -> None:
-    plain = Interpreter(MACHINE, MACHINE.set_constants({}))
-    step = Step(d, ((3,), 1))
-    assert plain.instance(weak(d), step) == ()
-    assert plain.instance(weak(d, each=("m.at", "to")), step) == (3, 1)
-    assert plain.instance(weak(d, each="m"), step) == ((3,),)
-    assert plain.instance(weak(a), step) is None
-
-
-def test_a_property_is_about_each_value_of_its_parameters() -> None:
-    plain = Interpreter(MACHINE, MACHINE.set_constants({}))
-    assert plain.arguments(made(when=at, then=at, node=Node)) == [(n,) for n in range(5)]
-    assert plain.arguments(made()) == [()]
 
 
 KINDS = "abd"

@@ -227,12 +227,6 @@ def test_nothing_is_said_where_when_never_holds(engine: Engine) -> None:
     assert "vacuous" in found.note
 
 
-def test_an_unfinished_search_says_nothing(engine: Engine) -> None:
-    made = comes(weak(a))
-    result = engine(MACHINE, constants("a 0>1, a 1>4", [0], [4]), (made,), Options(workers=1, max_depth=2))
-    assert (result.verdict, result.of("comes").verdict) == (Verdict.UNDETERMINED, Verdict.UNDETERMINED)
-
-
 TOO_LARGE = "property 'costs': a path costs 2\\*\\*63 - 1 or more, which the native engine cannot add up in 64 bits"
 
 

@@ -17,7 +17,6 @@ from fencepost.explorers.native.llvm.objects import compiled
 from fencepost.explorers.native.llvm.types import Unit, number
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.module import Module, Plain
-from fencepost.explorers.native.packed import OWNERS
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import LEAST, MOST, At, BinaryOp, Failure, Slot, UnaryOp
 from fencepost.explorers.program.ir.program import inside
@@ -327,16 +326,3 @@ def test_memory_of_huge_pages_begins_on_one_and_is_as_long_as_asked() -> None:
         assert found[-1]["words"].tolist() == [0, 1, 2, 3, 4]
         if count * rows.itemsize >= 2 * HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
             assert found.ctypes.data % HUGE == 0
-
-
-@pytest.mark.xdist_group("id-sequence-")
-def test_a_bound_call_is_the_call_that_it_stands_for(kernels: Any) -> None:
-    hashes, starts = np.array([5 << 59, 1, 5 << 59], np.uint64), np.zeros(OWNERS + 1, np.int64)
-    order = np.zeros(3, np.uint32)
-    call = kernels.module.order_by_owner.bound(hashes, 3, starts, order)
-    for first in (5 << 59, 0):
-        hashes[0] = first
-        call()
-        assert order.tolist() == sorted(range(3), key=lambda n: int(hashes[n]) >> 59)
-    with pytest.raises(TypeError, match="order_by_owner got an array of float64"):
-        kernels.module.order_by_owner.bound(hashes.astype(float), 3, starts, order)

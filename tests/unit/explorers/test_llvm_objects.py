@@ -35,7 +35,7 @@ from fencepost.model.language import Constants, bound
 
 from tests.helpers.parameters import few
 from tests.helpers.places import ROOT
-from tests.machines import id_sequence, mailbox
+from tests.machines import id_sequence
 from tests.random_machines.engines import load as load_machine
 from tests.random_machines.machines import numbered
 
@@ -259,12 +259,6 @@ def test_code_stays_in_memory_as_long_as_a_call_of_it_runs() -> None:
         finally:
             stop[0] = 1
         assert future.result(timeout=60) == 8
-
-
-def test_functions_have_the_names_of_the_model_in_the_code() -> None:
-    machine = mailbox.MACHINE
-    text = objects.assembly(generate(machine, machine.set_constants({}), (), normalize=True).unit)
-    assert all(f"\n{item.name}.action.{place}:\n" in text for place, item in enumerate(machine.actions))
 
 
 def test_a_process_that_is_forked_compiles_for_itself(folder: Path) -> None:

@@ -19,7 +19,7 @@ from fencepost.model.language.domains import Domain, Range
 from fencepost.model.language.errors import DomainError
 
 from tests.helpers.parameters import few
-from tests.helpers.written import machine_of, module_of
+from tests.helpers.written import module_of
 from tests.machines import faulty
 from tests.machines.faulty import MACHINE, PROPERTIES, Fault
 
@@ -183,26 +183,6 @@ def test_sums_of_the_widest_numbers_that_fit_are_fine() -> None:
     for search in (plain, *map(at_level, LEVELS)):
         found = search(wide.MACHINE, wide.MACHINE.set_constants({}), wide.PROPERTIES, Options(workers=1))
         assert found.distinct == 2
-
-
-SENDS = machine_of("""
-class Message(Record):
-    x: Annotated[int, Range(0, 5)]
-class State(Record):
-    n: Annotated[int, Range(0, 9)]
-    box: Annotated[Bag[Message], Size(9)]
-@action()
-def send(s, c):
-    require(s.n < 7)
-    s.n += 1
-    s.box.add(x=s.n)
-""")
-
-
-@pytest.mark.parametrize("search", ENGINES)
-def test_a_message_is_added_with_a_value_of_its_domain_only(search: Any) -> None:
-    with pytest.raises(DomainError, match=r"send: Message\.x: 6 is out of its domain 0\.\.5"):
-        search(SENDS[0], SENDS[0].set_constants({}), (), Options(workers=1))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])

@@ -5,7 +5,6 @@ import os
 import signal
 import threading
 import time
-from enum import IntEnum
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,14 +17,12 @@ from fencepost.cli.commands.prove import print_report
 from fencepost.cli.views.console import results
 from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped, interruptible
-from fencepost.explorers.symbolic.cache import cached
 from fencepost.explorers.symbolic.pool import Asking, apart, over
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.explorers.symbolic.templates import candidates
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.invariants.theorems import THEOREMS
-from fencepost.model.language import Range, always
 from fencepost.model.language.errors import ModelError
 
 from tests.helpers.blocks import whole
@@ -156,11 +153,6 @@ def test_a_violation_within_the_depth_is_a_trace_that_replays(tmp_path: Path) ->
     assert (done.exit_code, done.stdout.strip()) == (0, said)
 
 
-def test_an_expected_verdict_is_a_success() -> None:
-    assert fencepost(*KIP320, "--property", "leader-in-isr-or-none", "--expect", "undetermined").exit_code == 0
-    assert fencepost(*KIP320, *FACTS, "--expect", "violated").exit_code == 1
-
-
 def test_what_z3_cannot_say_in_time_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Asking, "ask", lambda *_: z3.unknown)
     done = fencepost("prove", REGISTER, "--workers", "1", "--no-cache", "--quiet", "--json")
@@ -168,31 +160,6 @@ def test_what_z3_cannot_say_in_time_is_undetermined(monkeypatch: pytest.MonkeyPa
     found = {item["name"]: item for item in data_of(done)["properties"]}
     assert found["first-is-empty"]["verdict"] == "undetermined"
     assert all(item["why"].startswith("z3 cannot decide") for item in found.values() if item["verdict"] != "proved")
-
-
-def test_proofs_are_kept_by_the_text_of_what_they_are_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
-    constants, properties = shift_register.MACHINE.set_constants, shift_register.PROPERTIES
-    given: tuple[dict[str, int], ...] = ({}, {}, {"puts": 1})
-    first, again, other = (cached(shift_register.MACHINE, constants(item), properties, Settings()) for item in given)
-    assert (first.cached, again.cached, other.cached) == (False, True, False)
-    assert again.findings == first.findings != other.findings
-
-
-def kinds(count: int) -> type[IntEnum]:
-    return IntEnum("Kind", [(f"KIND_{number}", number) for number in range(count)])
-
-
-@pytest.mark.parametrize("domains", [(Range(0, 3), Range(0, 4)), (kinds(4), kinds(5))], ids=["range", "enum"])
-def test_a_proof_is_made_again_where_the_domain_of_a_parameter_has_changed(
-    domains: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
-    machine = shift_register.MACHINE
-    few, more = (always(more=domain)(shift_register.is_below_seven) for domain in domains)
-    found = [cached(machine, machine.set_constants({}), (item,), Settings()) for item in (few, more, more)]
-    assert [item.verdict for item in found] == [Verdict.PROVED, Verdict.UNDETERMINED, Verdict.UNDETERMINED]
-    assert [item.cached for item in found] == [False, False, True]
 
 
 def test_several_processes_find_what_one_finds() -> None:

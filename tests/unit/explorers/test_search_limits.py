@@ -28,7 +28,7 @@ from fencepost.model.language.errors import MismatchError, ModelError, UsageErro
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import few
-from tests.helpers.questions import ALONE, MACHINES, ask, case, found, group, is_valid
+from tests.helpers.questions import ALONE, MACHINES, ask, case, found, group
 from tests.helpers.written import machine_of
 from tests.machines import grid
 
@@ -175,37 +175,6 @@ def test_a_step_that_chooses_from_more_than_there_is_room_for_is_refused() -> No
 def test_memory_that_the_system_does_not_give_is_said_so() -> None:
     with pytest.raises(UsageError, match=r"may have 35,184,372,088,832 successors of 8 bytes, which do not fit"):
         store.Buffers(np.dtype([("words", "<u8", (1,))]), 1, 1 << 45)
-
-
-@pytest.mark.parametrize("mode", ["normalized", "as it is"])
-@pytest.mark.parametrize(
-    ("name", "values"), [case("mailbox", {"clients": 1, "requests": 2}), case("grid", {"noisy": 1, "returning": 1})]
-)
-def test_normalize_can_be_switched_off(name: str, values: dict[str, int], mode: str) -> None:
-    options = replace(ALONE, normalize=mode == "normalized")
-    result = ask(name, values, options)
-    assert found(result) == found(ask(name, values, options, plain))
-    assert [item.verdict for item in result.properties] == [item.verdict for item in ask(name, values).properties]
-    assert (result.distinct < ask(name, values, replace(ALONE, normalize=False)).distinct) is options.normalize
-
-
-@pytest.mark.xdist_group("grid-")
-def test_each_violation_has_a_shortest_trace() -> None:
-    """Also one by a step that leads nowhere, to a known state, or to one that normalize changes."""
-    result = ask("grid", {"width": 30, "returning": 1, "resting": 1, "noisy": 1})
-    judged = [item for item in result.properties if item.kind is not Kind.SOMETIMES]
-    assert {item.name: item.path and item.path.length for item in judged} == {
-        "is-near": 5, "is-left-of-the-last-column": 30, "is-on-the-grid": None, "never-rests": 2, "never-goes-back": 4,
-        "is-quiet": 2,
-    }  # fmt: skip
-
-
-@pytest.mark.xdist_group("grid-")
-def test_a_state_without_successors_is_reported_on_request() -> None:
-    result = ask("grid", {"width": 6})
-    assert (result.deadlocks, result.deadlock.states[-1]) == (1, (5, 5, 0))
-    assert is_valid("grid", {"width": 6}, result.deadlock)
-    assert ask("grid", {"width": 6}, Options(workers=1)).deadlock is None
 
 
 @pytest.mark.parametrize(

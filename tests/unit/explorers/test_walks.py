@@ -22,7 +22,7 @@ from fencepost.model.language.records import Key
 
 from tests.helpers.commands import fencepost
 from tests.helpers.written import file_of, machine_of
-from tests.machines import faulty, grid, lamps, mailbox
+from tests.machines import grid, lamps, mailbox
 
 SMALL: dict[str, Any] = {item.MACHINE.name: item for item in (grid, lamps, mailbox)}
 WALKED: list[tuple[str, dict[str, int], int]] = [
@@ -148,15 +148,6 @@ def test_successive_choices_are_independent() -> None:
     assert squares(np.bincount(rights, minlength=5), [1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16]) < FAIR
 
 
-def test_an_action_without_weight_never_happens() -> None:
-    w = walker("grid")
-    made = w.walk(0, 50, seed=0, depth=20, weights=w.weights({"right": 0}))
-    finals = w.states(made.finals)
-    assert (finals["x"] == 0).all()
-    assert (finals["y"] == 4).all()
-    assert (made.ends == End.STUCK).all()
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -207,14 +198,6 @@ def test_a_way_is_confirmed_by_the_plain_semantics(name: str) -> None:
     assert found.walks == (decided >= 0).sum()
 
 
-def test_walks_never_say_that_something_holds() -> None:
-    found = sample(walker("kip320", replicas=2), Plan(walks=200))
-    judged = [item.result for item in found.properties if item.result.kind is not Kind.SOMETIMES]
-    assert {item.verdict for item in judged} == {Verdict.NOT_FOUND}
-    assert found.verdict is Verdict.NOT_FOUND
-    assert sample(Walker(grid.MACHINE, grid.C(), ()), Plan(walks=1)).verdict is Verdict.NOT_FOUND
-
-
 STILL = """
 class State(Record):
     lit: bool
@@ -254,13 +237,6 @@ def test_a_budget_ends_a_sample_which_says_so() -> None:
     assert found.why_stopped == "the time budget of 0.3 s ran out"
     assert 0 < found.walks < 10**9
     assert found.verdict is Verdict.NOT_FOUND
-
-
-@pytest.mark.parametrize("workers", [1, 3])
-def test_a_value_out_of_its_domain_ends_a_sample_with_its_place_and_cause(workers: int) -> None:
-    constants = faulty.MACHINE.set_constants({"fault": faulty.Fault.STORE_NONE})
-    with pytest.raises(DomainError, match=r"index: State\.values: NONE used as an index"):
-        sample(Walker(faulty.MACHINE, constants, faulty.PROPERTIES), Plan(walks=50, workers=workers))
 
 
 GOES_WRONG = """
