@@ -253,6 +253,16 @@ def test_every_budget_of_every_protocol_is_declared_as_a_bound_but_one_that_a_ru
     assert silent == [("leader-discovery", "client_fails_to_validate")]
 
 
+def test_a_result_says_which_bounds_were_reached() -> None:
+    found = api.check("kip320", replicas=2)
+    data = found.to_dict()
+    assert [item.constant for item in found.bounds_reached] == ["log_size", "max_records", "max_leader_epoch"]
+    by_name = {item["constant"]: item for item in data["bounds_reached"]}
+    assert by_name["max_leader_epoch"] == {"constant": "max_leader_epoch", "value": 2, "refused": 4_926}
+    assert by_name["log_size"] == {"constant": "log_size", "value": 2, "refused": 0, "together": True}
+    assert data["bounds_not_reached"] == []
+
+
 def grown(*asked: Any, **options: Any) -> Growth:
     return api.check(*asked, **options).growth
 

@@ -177,6 +177,17 @@ def test_memory_that_the_system_does_not_give_is_said_so() -> None:
         store.Buffers(np.dtype([("words", "<u8", (1,))]), 1, 1 << 45)
 
 
+@pytest.mark.xdist_group("grid-")
+def test_each_violation_has_a_shortest_trace() -> None:
+    """Also one by a step that leads nowhere, to a known state, or to one that normalize changes."""
+    result = ask("grid", {"width": 30, "returning": 1, "resting": 1, "noisy": 1})
+    judged = [item for item in result.properties if item.kind is not Kind.SOMETIMES]
+    assert {item.name: item.path and item.path.length for item in judged} == {
+        "is-near": 5, "is-left-of-the-last-column": 30, "is-on-the-grid": None, "never-rests": 2, "never-goes-back": 4,
+        "is-quiet": 2,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [
