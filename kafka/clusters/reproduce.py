@@ -51,6 +51,7 @@ class Report:
     story: Story
     acknowledged: list[str] = field(default_factory=list)
     readable: list[str] = field(default_factory=list)
+    consumed: list[str] = field(default_factory=list)
     out: list[int] = field(default_factory=list)
     leaderless: bool = False
     """Whether the partition had no leader although a complete replica was available."""
@@ -64,7 +65,7 @@ class Report:
     @property
     def lost(self) -> list[str]:
         readable = set(self.readable)
-        return [key for key in self.acknowledged if key not in readable]
+        return [key for key in dict.fromkeys((*self.acknowledged, *self.consumed)) if key not in readable]
 
     @property
     def verdict(self) -> Harm | Literal["kept", "undetermined"]:
@@ -150,7 +151,7 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
         stage = Stage(cluster, client, story, control=asked.control, repairs=asked.repairs, seconds=left)
         try:
             scenario.play(stage)
-            report.readable = stage.readable()
+            report.readable, report.consumed = stage.readable(), stage.consumed
             report.out, report.leaderless, report.behind = stage.out, stage.leaderless, stage.behind
             report.misassigned = stage.misassigned
             report.returned = [key for key in stage.deleted if key in report.readable]
@@ -184,7 +185,8 @@ def _ending(report: Report) -> str:
         late += " The partition did not get the replicas that the operator requested." if report.misassigned else ""
         return f"{counts}: no acknowledged record is lost.{late}"
     one = len(report.lost) == 1
-    return f"{counts}: {len(report.lost):,} acknowledged record{'' if one else 's'} {'is' if one else 'are'} LOST."
+    kind = "acknowledged" if set(report.lost) <= set(report.acknowledged) else "consumed"
+    return f"{counts}: {len(report.lost):,} {kind} record{'' if one else 's'} {'is' if one else 'are'} LOST."
 
 
 def _keep(folder: Path, kept: Path) -> None:

@@ -118,6 +118,8 @@ class Stage:
         """Whether the partition did not get the replicas of the operator's last reassignment."""
         self.deleted: list[str] = []
         """The records whose offsets are below the log start."""
+        self.consumed: list[str] = []
+        """The records that a consumer has read before the end."""
         self._seen: Seen | None = None
         self._down: set[int] = set()
         self._deleted = False
@@ -283,11 +285,11 @@ class Stage:
 
     # The clients
 
-    def send(self, *keys: str, size: int = 10) -> None:
+    def send(self, *keys: str, size: int = 10, seconds: int = 120) -> None:
         """Send records with acks=all without waiting for acknowledgements."""
         told = keys[0] if len(keys) == 1 else f"{keys[0]} to {keys[-1]}, {len(keys):,} records of {size:,} bytes"
         self.tell(f"A producer sends {told} with acks=all.")
-        self.client.send(keys, size)
+        self.client.send(keys, size, seconds)
 
     def acknowledged(self, *keys: str, within: float = WAIT) -> bool:
         self.client.settled(keys, self._within(within))
@@ -401,9 +403,16 @@ class Stage:
         self.wait(isr=sorted(isr))
         self.client.settled(self.client.sent, self._within(WAIT))
 
-    def readable(self) -> list[str]:
+    def readable(self, isolation: str = "read_uncommitted") -> list[str]:
         do = "read" if self.cluster.shape.brokers else "read-defaults"
-        return [] if self._deleted else [str(key) for key in self._ask(do)["keys"]]
+        return [] if self._deleted else [str(key) for key in self._ask(do, isolation=isolation)["keys"]]
+
+    def consume(self) -> None:
+        """Read all records with a read_committed consumer. If one of them is gone at the end, it is lost."""
+        self.consumed = self.readable("read_committed")
+        early = [key for key in self.consumed if key not in self.client.acknowledged]
+        told = f", although {early[0]} is not committed" if early else ""
+        self.note(f"a consumer (read_committed) reads {len(self.consumed):,} records{told}")
 
     def _is(self, wanted: dict[str, int | list[int]]) -> bool:
         answer = self.client.ask("describe")

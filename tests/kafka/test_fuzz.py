@@ -50,7 +50,7 @@ KNOWN = {
     "failed-while-moved": known(f"brokers=2 disks=2 {SHAPE} faults=1",
         "move 1 0 1; copy 1; fence 0; publish 1 0; fail 1 0"),
     # the follower's position in a segment of the replaced log becomes the position of the high watermark in the new log
-    "stale-position": known(f"brokers=2 disks=2 {SHAPE} faults=1",
+    "hyp-37": known(f"brokers=2 disks=2 {SHAPE} faults=1",
         "write 0; fetch 1 0; follow 1 0; roll 0; fetch 1 0; move 0 0 1; copy 0; assign 0; copy 0; produce 0"),
 }  # fmt: skip
 """Histories of 4.4.0 that are findings, as `fencepost fuzz` shortened them."""

@@ -1,4 +1,4 @@
-"""Disks that fail, are replaced or removed, and moves between disks (HYP-16 to 18, 24, 25, 27, 28, 30, 31, 33 and 34).
+"""Disks that fail, are replaced or removed, and moves between disks (HYP-16 to 18, 24, 25, 27, 28, 30, 31, 33, 34, 37).
 
 HYP-16: a replica stays eligible although its disk has failed, because its broker shuts down cleanly without that disk.
 Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs).
@@ -39,6 +39,9 @@ and may elect it (ReplicationControlManager.handleAssignReplicasToDirs).
 HYP-34: a leader's replica moves before it contains a record with the leader's epoch
 (maybeReplaceCurrentWithFutureReplica). The leader then cannot answer a fetch with an epoch that is between its last
 record's epoch and its own.
+
+HYP-37: a follower's last fetch has a position in a later segment of the log that a move replaced.
+UnifiedLog.maybeIncrementHighWatermark takes this position for the high watermark, and consumers read whole segments.
 """
 
 from collections.abc import Sequence
@@ -54,6 +57,9 @@ SESSION_SECONDS = 10
 COPIED_SLOWLY = 30_000
 """Record size in bytes, chosen so that a throttled copy stops after a megabyte, before it has all records."""
 STARTS_SECONDS = 60
+SEGMENT_BYTES, DELETED, DELETED_SIZE = 1 << 20, 60, 15_000
+"""Sizes such that the log rolls once, soon after the deleted records. A copy without them fits into one segment."""
+GIVES_UP_SECONDS = 5
 REVERTS_SECONDS = 2
 """Seconds within which a broker reverts an assignment, unless the controller's answers are delayed."""
 
@@ -327,6 +333,25 @@ def leader_moves_without_records(stage: Stage) -> None:
     stage.finish(isr=[1, 2])
 
 
+def leader_moves_to_larger_segments(stage: Stage) -> None:
+    """The leader's replica moves while a follower's fetches are late. The copy has fewer segments than the log had."""
+    stage.create(replicas=[1, 2], min_isr=2, segment_bytes=str(SEGMENT_BYTES))
+    stage.write(*OLD[:DELETED], size=DELETED_SIZE)
+    stage.delete_records()
+    stage.write(*OLD[DELETED:], size=DELETED_SIZE)
+    stage.wait_copied(2, 1)
+    stage.tell("The fetches of broker 2 are delayed from now on. They have reached the end of the log.")
+    stage.hold(fetches(2, of=1))
+    if not stage.control:
+        stage.move(1)
+    stage.send("new", seconds=GIVES_UP_SECONDS)
+    stage.acknowledged("new", within=2 * GIVES_UP_SECONDS)
+    stage.consume()
+    stage.kill(1)
+    stage.wait(leader=2)
+    stage.finish(isr=[1, 2])
+
+
 # -- failed directories that the controller ignores
 
 BACK_SECONDS = 15
@@ -526,6 +551,10 @@ SCENARIOS = (
     Scenario(name="hyp-34", play=leader_moves_without_records, brokers=(1, 2), disks=(1,), harm="behind",
              causes=(Cause("hyp-34"),),
              title="a new leader's replica moves to another disk while the previous leader is cut off",
+             control="the replica does not move"),
+    Scenario(name="hyp-37", play=leader_moves_to_larger_segments, brokers=(1, 2), disks=(1,),
+             causes=(Cause("hyp-37"),),
+             title="a leader's replica moves to another disk while a follower's fetches are late",
              control="the replica does not move"),
     HYP_18,
     replace(HYP_18, name="hyp-18-without-elr", elr=False, causes=(Cause("hyp-18", since=(3, 9)),), since=(3, 9),

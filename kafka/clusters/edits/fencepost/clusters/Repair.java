@@ -92,7 +92,7 @@ public final class Repair {
             case "hyp-35" -> List.of(readAgainAfterTruncation());
             case "hyp-36" -> List.of(keepUnrecovered());
             case "hidden-checkpoint" -> List.of(writeCurrentLogs());
-            case "stale-position" -> List.of(lookUpHighWatermark());
+            case "hyp-37" -> List.of(lookUpHighWatermark());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
     }

@@ -105,7 +105,7 @@ public final class Client {
             case "delete" -> admin.deleteTopics(List.of(topic)).all().get();
             case "configure" -> configure(topic, settings(asked));
             case "send" -> new Thread(() -> send(partition, asked), "send").start();
-            case "read" -> read(partition, answer);
+            case "read" -> read(partition, asked.get("isolation").asText(), answer);
             case "quorum" -> describe(admin.describeMetadataQuorum().quorumInfo().get(), answer);
             case "add-voter" -> admin.addRaftVoter(asked.get("voter").asInt(), Uuid.fromString(asked.get("directory").asText()),
                 Set.of(new RaftVoterEndpoint("CONTROLLER", "127.0.0.1", asked.get("port").asInt()))).all().get();
@@ -149,8 +149,10 @@ public final class Client {
     /** Each call creates a producer, so that no producer inherits the sequence numbers of a lost record. */
     private void send(TopicPartition partition, JsonNode asked) {
         String value = "x".repeat(asked.get("size").asInt());
+        int timeout = asked.get("milliseconds").asInt();
         Map<String, Object> settings = Map.of(
             "bootstrap.servers", servers, "acks", "all",
+            "delivery.timeout.ms", timeout, "request.timeout.ms", Math.min(30_000, timeout / 2),
             "key.serializer", StringSerializer.class.getName(), "value.serializer", StringSerializer.class.getName());
         try (KafkaProducer<String, String> producer = new KafkaProducer<>(settings)) {
             for (JsonNode key : asked.get("keys")) {
@@ -162,9 +164,9 @@ public final class Client {
         }
     }
 
-    private void read(TopicPartition partition, ObjectNode answer) {
+    private void read(TopicPartition partition, String isolation, ObjectNode answer) {
         Map<String, Object> settings = Map.of(
-            "bootstrap.servers", servers,
+            "bootstrap.servers", servers, "isolation.level", isolation,
             "key.deserializer", StringDeserializer.class.getName(), "value.deserializer", StringDeserializer.class.getName());
         ArrayNode keys = answer.putArray("keys");
         try (KafkaConsumer<String, String> consumer = new KafkaConsumer<>(settings)) {
