@@ -38,7 +38,7 @@ An entry has the following keys, of which only `sentence` is required:
     classes    the expected verdicts on Kafka's classes and schemas: "not built: 3.9.2, 4.0.2; holds: 4.1.2"
     releases   (hypotheses observed in Kafka before they were modelled) the affected releases: "4.0, 4.1, 4.2"
     driven     (likewise) the patch releases whose classes reproduced it, without archived histories: "4.1.2, 4.4.0"
-    harm       (likewise) the effect, as named by `reproduce`: lost, out, leaderless, behind, misassigned, returned
+    harm       (likewise) effect, as in `reproduce`: lost, vanished, out, leaderless, behind, misassigned, returned
     without_elr  (likewise) the effect without eligible leader replicas, if it differs
     repair     (likewise) the fix
     as         the entry whose runs, verdict and answer also apply to this one
@@ -85,7 +85,7 @@ ENTRY_KEYS = (
     ),
     *("classes", "releases", "driven", "harm", "without_elr", "repair"),
 )
-HARMS = ("lost", "out", "leaderless", "behind", "misassigned", "returned")
+HARMS = ("lost", "vanished", "out", "leaderless", "behind", "misassigned", "returned")
 
 
 @dataclass(frozen=True)

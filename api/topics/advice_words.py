@@ -38,12 +38,13 @@ KINDS = {
 """Faults and operator actions in Kafka's words, in singular and plural."""
 SAID = {
     "lost": "loses", "leaderless": "no leader", "out": "broker out", "behind": "lags",
-    "misassigned": "other replicas", "returned": "shows",
+    "misassigned": "other replicas", "returned": "shows", "vanished": "vanishes",
     "not-measured": "not measured", "kept": "kept", "safe": "safe", "impossible": "no spare broker",
 }  # fmt: skip
 """Outcomes of operations, in one or two words."""
 MAY = {
     "lost": "{care}it can lose records", "leaderless": "{care}a partition can stay without a leader",
+    "vanished": "{care}records that were read can vanish",
     "out": "{care}a broker can stay down", "behind": "{care}a replica can stay out of the ISR",
     "misassigned": "{care}a partition can get the wrong replicas", "returned": "{care}deleted records can reappear",
     "not-measured": "not measured", "kept": "{care}no run on a cluster lost a record",

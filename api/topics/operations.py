@@ -33,7 +33,7 @@ MOST_BROKERS = 4
 """Maximum number of replicas in a search. Larger searches did not finish within minutes (25 million states)."""
 ELR_ALONE = ("unclean_shutdown", "last_known_leader", "last_known_leader_check")
 """Constants without an effect if ELR is off."""
-HARMFUL = ("lost", "leaderless", "out", "behind", "misassigned", "returned")
+HARMFUL = ("lost", "vanished", "leaderless", "out", "behind", "misassigned", "returned")
 OUTCOMES = (*HARMFUL, "not-measured", "kept", "safe", "impossible")
 """Outcomes of operations, from worst to best. `kept` was observed on clusters, and `safe` was proved by a search."""
 SAFE = {"lost": "loses no records", "returned": "shows no deleted record again"}

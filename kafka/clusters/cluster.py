@@ -396,8 +396,7 @@ class Client(AbstractContextManager["Client"]):
             raise ClusterError(f"the client did not answer {do!r} within {PATIENCE:g} s.")
         raise ClusterError(f"the client process ended with status {self._process.status} during {do!r}.")
 
-    def send(self, keys: Sequence[str], size: int, seconds: int = 120) -> None:
-        """Send records. A producer gives up after `seconds`, by default as Kafka's producers do."""
+    def send(self, keys: Sequence[str], size: int, seconds: int) -> None:
         self.sent += keys
         self.ask("send", keys=list(keys), size=size, milliseconds=seconds * 1000)
 

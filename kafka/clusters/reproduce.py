@@ -51,7 +51,6 @@ class Report:
     story: Story
     acknowledged: list[str] = field(default_factory=list)
     readable: list[str] = field(default_factory=list)
-    consumed: list[str] = field(default_factory=list)
     out: list[int] = field(default_factory=list)
     leaderless: bool = False
     """Whether the partition had no leader although a complete replica was available."""
@@ -60,20 +59,22 @@ class Report:
     """Whether the partition did not get the replicas of the operator's last reassignment."""
     returned: list[str] = field(default_factory=list)
     """Deleted records that can be read again."""
+    vanished: list[str] = field(default_factory=list)
+    """Records that a consumer has read, and that can no longer be read."""
     why: str = ""
 
     @property
     def lost(self) -> list[str]:
         readable = set(self.readable)
-        return [key for key in dict.fromkeys((*self.acknowledged, *self.consumed)) if key not in readable]
+        return [key for key in self.acknowledged if key not in readable]
 
     @property
     def verdict(self) -> Harm | Literal["kept", "undetermined"]:
         if self.why:
             return "undetermined"
         harms: tuple[tuple[Harm, object], ...] = (
-            ("lost", self.lost), ("out", self.out), ("leaderless", self.leaderless), ("behind", self.behind),
-            ("misassigned", self.misassigned), ("returned", self.returned),
+            ("lost", self.lost), ("vanished", self.vanished), ("out", self.out), ("leaderless", self.leaderless),
+            ("behind", self.behind), ("misassigned", self.misassigned), ("returned", self.returned),
         )  # fmt: skip
         return next((harm for harm, found in harms if found), "kept")
 
@@ -151,10 +152,11 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
         stage = Stage(cluster, client, story, control=asked.control, repairs=asked.repairs, seconds=left)
         try:
             scenario.play(stage)
-            report.readable, report.consumed = stage.readable(), stage.consumed
+            report.readable = stage.readable()
             report.out, report.leaderless, report.behind = stage.out, stage.leaderless, stage.behind
             report.misassigned = stage.misassigned
             report.returned = [key for key in stage.deleted if key in report.readable]
+            report.vanished = [key for key in stage.consumed if key not in report.readable]
         except NotReached as error:
             report.why = f"not reached: {error}"
         report.acknowledged = sorted(client.acknowledged, key=lambda key: client.acknowledged[key])
@@ -183,10 +185,10 @@ def _ending(report: Report) -> str:
         late = " The partition had no leader although a complete replica was available." if report.leaderless else ""
         late += f" The replica of broker {report.behind[0]} was not copied." if report.behind else ""
         late += " The partition did not get the replicas that the operator requested." if report.misassigned else ""
+        late += " A record that a consumer has read is lost." if report.vanished else ""
         return f"{counts}: no acknowledged record is lost.{late}"
     one = len(report.lost) == 1
-    kind = "acknowledged" if set(report.lost) <= set(report.acknowledged) else "consumed"
-    return f"{counts}: {len(report.lost):,} {kind} record{'' if one else 's'} {'is' if one else 'are'} LOST."
+    return f"{counts}: {len(report.lost):,} acknowledged record{'' if one else 's'} {'is' if one else 'are'} LOST."
 
 
 def _keep(folder: Path, kept: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 from fencepost.kafka.clusters.stage import Stage
 from fencepost.model.language.errors import UsageError, nearest
 
-Harm = Literal["lost", "out", "leaderless", "behind", "misassigned", "returned"]
+Harm = Literal["lost", "vanished", "out", "leaderless", "behind", "misassigned", "returned"]
 Number = tuple[int, int]
 
 
@@ -23,9 +23,9 @@ class Cause:
 @dataclass(frozen=True)
 class Scenario:
     """The reproduction of a finding on a cluster. `play` executes the steps; each of the `causes` is sufficient for the
-    harm: an acknowledged record is lost, a broker cannot rejoin the cluster, a partition has no leader although a
-    complete replica is available, a replica is not copied, a partition does not get the requested replicas, or a
-    deleted record can be read again.
+    harm: an acknowledged record is lost, a record that was read vanishes, a broker cannot rejoin the cluster, a
+    partition has no leader although a complete replica is available, a replica is not copied, a partition does not get
+    the requested replicas, or a deleted record can be read again.
     """
 
     name: str

@@ -119,7 +119,7 @@ class Stage:
         self.deleted: list[str] = []
         """The records whose offsets are below the log start."""
         self.consumed: list[str] = []
-        """The records that a consumer has read before the end."""
+        """The records that a consumer has read before the final state."""
         self._seen: Seen | None = None
         self._down: set[int] = set()
         self._deleted = False
@@ -286,7 +286,7 @@ class Stage:
     # The clients
 
     def send(self, *keys: str, size: int = 10, seconds: int = 120) -> None:
-        """Send records with acks=all without waiting for acknowledgements."""
+        """Send records with acks=all without waiting for acknowledgements. The producer gives up after `seconds`."""
         told = keys[0] if len(keys) == 1 else f"{keys[0]} to {keys[-1]}, {len(keys):,} records of {size:,} bytes"
         self.tell(f"A producer sends {told} with acks=all.")
         self.client.send(keys, size, seconds)
@@ -408,11 +408,10 @@ class Stage:
         return [] if self._deleted else [str(key) for key in self._ask(do, isolation=isolation)["keys"]]
 
     def consume(self) -> None:
-        """Read all records with a read_committed consumer. If one of them is gone at the end, it is lost."""
+        """Read all records with a read_committed consumer. If one of them is gone at the end, it has vanished."""
         self.consumed = self.readable("read_committed")
-        early = [key for key in self.consumed if key not in self.client.acknowledged]
-        told = f", although {early[0]} is not committed" if early else ""
-        self.note(f"a consumer (read_committed) reads {len(self.consumed):,} records{told}")
+        early = sum(key not in self.client.acknowledged for key in self.consumed)
+        self.note(f"a consumer (read_committed) reads {len(self.consumed):,} records; {early} of them not acknowledged")
 
     def _is(self, wanted: dict[str, int | list[int]]) -> bool:
         answer = self.client.ask("describe")

@@ -21,7 +21,7 @@ def node(behaviour: str) -> None:
 
 
 def client(behaviour: str) -> None:
-    """Act as a client of a topic that keeps all sent records except those named LOST."""
+    """Act as a client of a topic that keeps all sent records except LOST ones. A read removes EARLY ones."""
     kept: list[str] = []
     for line in sys.stdin:
         asked = json.loads(line)
@@ -31,9 +31,11 @@ def client(behaviour: str) -> None:
         elif asked["do"] == "send":
             kept += asked["keys"]
             for key in asked["keys"]:
-                say(json.dumps({"key": key, "failed": "no"} if key == "failed" else {"key": key, "offset": 0}))
+                fails = key in ("failed", "EARLY")
+                say(json.dumps({"key": key, "failed": "no"} if fails else {"key": key, "offset": 0}))
         elif asked["do"] == "read":
             answer["keys"] = [key for key in kept if not key.startswith("LOST")]
+            kept = [key for key in kept if not key.startswith("EARLY")]
         if asked["do"] == "elect" and behaviour == "client-dies":
             sys.exit(4)
         if asked["do"] == "elect" and behaviour == "client-garbles":

@@ -40,8 +40,8 @@ HYP-34: a leader's replica moves before it contains a record with the leader's e
 (maybeReplaceCurrentWithFutureReplica). The leader then cannot answer a fetch with an epoch that is between its last
 record's epoch and its own.
 
-HYP-37: a follower's last fetch has a position in a later segment of the log that a move replaced.
-UnifiedLog.maybeIncrementHighWatermark takes this position for the high watermark, and consumers read whole segments.
+HYP-37: the position of a follower's log end refers to a segment of the log that a move has replaced. The leader uses it
+as the position of the high watermark (Partition.maybeIncrementLeaderHW), and consumers read to the end of a segment.
 """
 
 from collections.abc import Sequence
@@ -57,8 +57,8 @@ SESSION_SECONDS = 10
 COPIED_SLOWLY = 30_000
 """Record size in bytes, chosen so that a throttled copy stops after a megabyte, before it has all records."""
 STARTS_SECONDS = 60
-SEGMENT_BYTES, DELETED, DELETED_SIZE = 1 << 20, 60, 15_000
-"""Sizes such that the log rolls once, soon after the deleted records. A copy without them fits into one segment."""
+SEGMENT_BYTES, DELETED, RECORD_BYTES = 1 << 20, 60, 15_000
+"""Segment size, number of deleted records, and record size in bytes. The log has two segments, and its copy has one."""
 GIVES_UP_SECONDS = 5
 REVERTS_SECONDS = 2
 """Seconds within which a broker reverts an assignment, unless the controller's answers are delayed."""
@@ -333,14 +333,14 @@ def leader_moves_without_records(stage: Stage) -> None:
     stage.finish(isr=[1, 2])
 
 
-def leader_moves_to_larger_segments(stage: Stage) -> None:
-    """The leader's replica moves while a follower's fetches are late. The copy has fewer segments than the log had."""
+def leader_moves_to_fewer_segments(stage: Stage) -> None:
+    """After records were deleted, the leader's replica moves. A follower's fetches are late, and the leader crashes."""
     stage.create(replicas=[1, 2], min_isr=2, segment_bytes=str(SEGMENT_BYTES))
-    stage.write(*OLD[:DELETED], size=DELETED_SIZE)
+    stage.write(*OLD[:DELETED], size=RECORD_BYTES)
     stage.delete_records()
-    stage.write(*OLD[DELETED:], size=DELETED_SIZE)
+    stage.write(*OLD[DELETED:], size=RECORD_BYTES)
     stage.wait_copied(2, 1)
-    stage.tell("The fetches of broker 2 are delayed from now on. They have reached the end of the log.")
+    stage.tell("Broker 2 has all records. Its next fetches are late.")
     stage.hold(fetches(2, of=1))
     if not stage.control:
         stage.move(1)
@@ -552,8 +552,8 @@ SCENARIOS = (
              causes=(Cause("hyp-34"),),
              title="a new leader's replica moves to another disk while the previous leader is cut off",
              control="the replica does not move"),
-    Scenario(name="hyp-37", play=leader_moves_to_larger_segments, brokers=(1, 2), disks=(1,),
-             causes=(Cause("hyp-37"),),
+    Scenario(name="hyp-37", play=leader_moves_to_fewer_segments, brokers=(1, 2), disks=(1,), harm="vanished",
+             causes=(Cause("hyp-37", since=(3, 9)),), since=(3, 9),
              title="a leader's replica moves to another disk while a follower's fetches are late",
              control="the replica does not move"),
     HYP_18,

@@ -31,7 +31,7 @@ from tests.helpers.parameters import words
 from tests.helpers.places import ROOT
 
 SIZES = ((2, 1), (2, 2), (3, 1), (3, 2), (3, 3))
-HARMFUL = ("lost", "leaderless", "out", "behind", "misassigned", "returned")
+HARMFUL = ("lost", "vanished", "leaderless", "out", "behind", "misassigned", "returned")
 pytestmark = pytest.mark.xdist_group("operations")
 
 
