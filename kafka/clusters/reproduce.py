@@ -152,9 +152,8 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
         stage = Stage(cluster, client, story, control=asked.control, repairs=asked.repairs, seconds=left)
         try:
             scenario.play(stage)
-            report.readable = stage.readable()
+            report.readable, report.misassigned = stage.readable(), stage.misassigned
             report.out, report.leaderless, report.behind = stage.out, stage.leaderless, stage.behind
-            report.misassigned = stage.misassigned
             report.returned = [key for key in stage.deleted if key in report.readable]
             report.vanished = [key for key in stage.consumed if key not in report.readable]
         except NotReached as error:

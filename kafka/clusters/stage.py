@@ -119,7 +119,7 @@ class Stage:
         self.deleted: list[str] = []
         """The records whose offsets are below the log start."""
         self.consumed: list[str] = []
-        """The records that a consumer has read before the final state."""
+        """The records that a consumer has read. If one of them cannot be read afterwards, it has vanished."""
         self._seen: Seen | None = None
         self._down: set[int] = set()
         self._deleted = False
@@ -406,12 +406,6 @@ class Stage:
     def readable(self, isolation: str = "read_uncommitted") -> list[str]:
         do = "read" if self.cluster.shape.brokers else "read-defaults"
         return [] if self._deleted else [str(key) for key in self._ask(do, isolation=isolation)["keys"]]
-
-    def consume(self) -> None:
-        """Read all records with a read_committed consumer. If one of them is gone at the end, it has vanished."""
-        self.consumed = self.readable("read_committed")
-        early = sum(key not in self.client.acknowledged for key in self.consumed)
-        self.note(f"a consumer (read_committed) reads {len(self.consumed):,} records; {early} of them not acknowledged")
 
     def _is(self, wanted: dict[str, int | list[int]]) -> bool:
         answer = self.client.ask("describe")

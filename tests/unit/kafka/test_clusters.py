@@ -319,13 +319,11 @@ def test_a_record_that_a_consumer_has_read_and_that_is_gone_has_vanished() -> No
     def reads_early(stage: Stage) -> None:
         stage.send("first", "EARLY", seconds=5)
         stage.acknowledged("first", "EARLY")
-        stage.consume()
+        stage.consumed = stage.readable("read_committed")
 
     report, lines = played(reads_early)
     assert (report.verdict, report.lost, report.vanished) == ("vanished", [], ["EARLY"])
-    texts = [line.text for line in lines]
-    assert "a consumer (read_committed) reads 2 records; 1 of them not acknowledged" in texts
-    assert texts[-1].endswith("no acknowledged record is lost. A record that a consumer has read is lost.")
+    assert lines[-1].text.endswith("no acknowledged record is lost. A record that a consumer has read is lost.")
 
 
 def test_repairs_are_named_in_the_story_and_applied_together() -> None:
