@@ -154,7 +154,7 @@ def own_file(found: Protocol) -> str:
 
 
 def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
-    """Replay a trace file and regenerate its states. The header, the actions and comments stay unchanged."""
+    """Replay a trace file and regenerate its states. The header, the actions and the comments stay unchanged."""
     file = read(path, lookup)
     made = follow(file.trace, file)
     _save(path, file.head + made.states, file.newline)

@@ -157,7 +157,7 @@ def refusals_tell_of_news(s: State, c: C) -> bool:
 
 @always
 def active_controllers_decide_on_their_log(s: State, c: C) -> bool:
-    """An active controller bases its decisions on a state that results from its log."""
+    """An active controller bases its decisions on the state that its log produces."""
     return all(
         not is_active(s, c, node) or is_image_of(s.node[node].memory, s.node[node].log, s.node[node].end, c)
         for node in range(c.controllers)

@@ -120,7 +120,7 @@ def meets_error(s: State, c: C, offset: int) -> bool:
 
 
 def has_left(s: State, c: C, offset: int) -> bool:
-    """Return whether the consumer prefers no replica, is served without an error, or has left `offset`."""
+    """Return whether the consumer has no preferred replica, is served without an error, or has left `offset`."""
     return s.consumer.preferred == NONE or fetches_without_error(s, c) or has_moved_on(s, c, offset)
 
 

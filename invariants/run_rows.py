@@ -34,7 +34,7 @@ def pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def words(text: str) -> list[str]:
-    """Return the comma-separated items of a text, without line breaks."""
+    """Return the comma-separated items of a string, without line breaks."""
     return [" ".join(item.split()) for item in text.split(",") if item.strip()]
 
 

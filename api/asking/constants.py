@@ -75,7 +75,7 @@ def join_values(constants: Mapping[str, Value] | None, more: Mapping[str, Value]
 
 
 def require_own_record(machine: Machine, constants: Constants, beside: Iterable[str]) -> None:
-    """Raise UsageError if a record of constants belongs to another machine, or if arguments give further values."""
+    """Raise UsageError if a record of constants belongs to another machine, or if arguments pass values too."""
     if not isinstance(constants, machine.constants):
         raise UsageError(
             f"`constants=` is a record of class {type(constants).__name__}, which does not belong to protocol "

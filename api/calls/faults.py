@@ -130,7 +130,7 @@ def faults(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> FaultsResult:
-    """Find the fewest faults, in total and by kind, that violate the property `prop`, in every setting of a grid.
+    """Find the fewest faults, in total and by kind, that violate the property `prop`, for each setting of a grid.
 
     Faults, such as crashes, are limited by budgets in the protocol's state. `kinds` selects the kinds of faults to
     count, by default all. Faults of other kinds may happen as often as the constants allow. `costs` maps a kind of

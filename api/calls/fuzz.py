@@ -145,7 +145,7 @@ def fuzz(
 
 
 def _scheduler(profile: str, scheduler: str | None, script: Script | None, *, threads: bool, on_spark: bool) -> str:
-    """Return the scheduler, or "" without threads. Options that do not apply raise an error."""
+    """Return the scheduler, or "" if `threads` is not set. Options that do not apply raise an error."""
     is_schedule = script is not None and script.schedule is not None
     if not threads and (scheduler is not None or is_schedule):
         given = "a schedule as `replay=`" if scheduler is None else "`scheduler=`"

@@ -62,7 +62,7 @@ class SweepResult(Answer):
     why_stopped: str
     cells: tuple[SweptCell, ...]
     path: str | None = field(default=None, kw_only=True)
-    """Path of the Parquet files with the walks, one row per walk, or None without `output`."""
+    """Path of the Parquet files with the walks, one row per walk, or None if `output` is not given."""
 
     def __repr__(self) -> str:
         return f"SweepResult({self.protocol}: {self.verdict}, {counted(len(self.cells), 'cell')})"

@@ -226,7 +226,7 @@ def _seen(item: Json) -> str:
         late = "; messages were delayed" if item["late"] else ""
         return f"{names}{runs} ({where}{late}): {item['story']}."
     if item["seen"] == "classes":
-        return f"{names}Kafka's classes of {item['release']} executed every step of {item['run']} ({where})."
+        return f"{names}Kafka {item['release']}'s classes executed every step of {item['run']} ({where})."
     searched = f"; {listed(item['repaired'])} fixed" if item["repaired"] else ""
     searched += f"; {item['states']:,} states" if item["states"] else ""
     release = item["release"].replace("kafka-", "Kafka ")

@@ -53,7 +53,7 @@ KINDS = {
 PARENT, SPARK_PARENT = 4, 8
 """Size of a state's link to its predecessor, in bytes."""
 MANY = 10_000
-"""Minimum number of states for a meaningful figure of memory per state: smaller searches reserve unused memory."""
+"""Minimum number of states for which memory per state is meaningful: smaller searches reserve unused memory."""
 
 
 def print_page(

@@ -2,8 +2,8 @@
 
 Each level is one job. A partition expands its share of the level (a block of the store) and sends each successor to the
 partition that owns it. It stores the new successors that it receives as a block of the next level. Between two jobs,
-all data of the search are in the store and the manifest. Spark's lineage is never longer than one level. If an executor
-is lost, its replacement rebuilds the mapped partitions from the blocks; a new driver continues from the manifest.
+the store and the manifest contain all data. Spark's lineage is never longer than one level. If an executor is lost, its
+replacement rebuilds the mapped partitions from the blocks; a new driver continues from the manifest.
 """
 
 from __future__ import annotations

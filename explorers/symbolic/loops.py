@@ -229,7 +229,7 @@ class _Fold:
                 "the first error is unknown: the messages of this bag have no order, because `unbounded=` made a "
                 "part of them unbounded"
             )
-            run.refuse(frame, node, what, "remove the constant of the unbounded part from `unbounded=`")
+            run.refuse(frame, node, what, "take the constant that limits this part out of `unbounded=`")
 
     def enter(self, clauses: tuple[Clause, ...], inner: Flag, item: Any) -> None:
         frame = self.frame

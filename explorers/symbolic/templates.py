@@ -82,7 +82,7 @@ def tables(record: type[Record]) -> list[Table]:
 
 
 def _is_sealed(kind: Nested) -> bool:
-    """Return whether a record is a channel or a row of a nested array; models cannot name their fields."""
+    """Return whether a record is a channel or a row of a nested array, whose fields models cannot name."""
     return issubclass(kind.record, Channel | Row)
 
 

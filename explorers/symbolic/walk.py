@@ -148,7 +148,7 @@ class Walk(Walking):
             return
         if isinstance(source, Refs) and isinstance(source.first, Bag) and not source.first.ordered:
             what = "this loop iterates over messages without an order, because `unbounded=` made part of them unbounded"
-            instead = "remove the constant of the unbounded part from `unbounded=`, or write all(), any() or sum()"
+            instead = "take the constant that limits this part out of `unbounded=`, or write all(), any() or sum()"
             self.refuse(frame, node.source, what, instead)
         outer = frame.breaks, frame.continues
         frame.breaks = []
@@ -184,7 +184,7 @@ class Walk(Walking):
             yield from self.numbers(frame, node, source)
         elif isinstance(source.first, Endless):
             what = "this loop iterates over an array that `unbounded=` made unbounded"
-            self.refuse(frame, node, what, "remove the constant of the array's size from `unbounded=`")
+            self.refuse(frame, node, what, "take the constant that sets the array's size out of `unbounded=`")
         elif isinstance(source.first, Arr):
             for index in range(len(source.first.items)):
                 yield True, Refs(tuple((on, array.items[index]) for on, array in source.options))

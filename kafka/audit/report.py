@@ -26,7 +26,7 @@ SHOWN = 1000
 TOLD = 5
 GAPS = 3
 SEEMS = 10
-"""If more than one in this many shared offsets differs, the logs are assumed to be from different clusters."""
+"""Logs that differ at more than one in SEEMS of their shared offsets are assumed to be from different clusters."""
 TOP = 10
 DAY = 86_400_000
 ELECTIONS = ("isr", "elr", "unclean", "last-known", "none-of-them")

@@ -112,7 +112,7 @@ CODES = {
     "partition_has_error": (5, 9, 72),
     "validation_fails": (-1, 3, 5, 6, 9, 29, 56, 74, 75, 78),
 }
-"""Kafka's error codes in walks. For topics, walks use only errors that disappear without user action."""
+"""Kafka's error codes in walks. Of the topic-level errors, walks use only those that disappear without user action."""
 
 
 @dataclass(frozen=True)

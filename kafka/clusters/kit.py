@@ -108,4 +108,4 @@ def _tools(version: str, jars: Path) -> Path:
         return jars
     taken = TOOLS_OF.get(version, version) if BROKERS.knows(version) else list(TOOLS_OF.values())[-1]
     project = pom("kafka-tools", Artifact("org.apache.kafka", "kafka-tools", taken))
-    return fetch_jars(project, cache_folder() / "kafka" / taken / "tools", f"the command line tools of Kafka {taken}")
+    return fetch_jars(project, cache_folder() / "kafka" / taken / "tools", f"Kafka {taken}'s command-line tools")

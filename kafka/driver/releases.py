@@ -253,7 +253,7 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
             )
             raise UsageError(
                 f"The driver does not support Kafka {version}.{lacks}{nearest(version, list(harness.releases))} Write "
-                f"one of {known}, another patch release of these lines, or give a folder of jars as `jars=`."
+                f"one of {known} or another patch release of these lines, or give a folder of jars as `jars=`."
             )
         return version, fetch_kafka(version), ""
     told = version_of(jars)

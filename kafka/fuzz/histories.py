@@ -193,7 +193,7 @@ WORDS = {
     "verify": "a batch of producer {2} for partition {1} is verified on broker {0}, and waits",
     "deny": "broker {0} cannot verify a batch of producer {2} for partition {1}",
     "commit": "producer {0} commits", "abort": "producer {0} aborts",
-    "expire": "the transaction of producer {0} times out, or the producer takes a new epoch",
+    "expire": "the transaction of producer {0} times out, or the producer bumps its epoch",
     "mark": "broker {0} gets the end of the transaction of producer {2} for partition {1}",
     "tear": "broker {0} crashes, loses the last {1} records of each log, and tears snapshots that were not flushed",
     "elr-off": "an operator turns eligible leader replicas off", "unregister": "an operator unregisters broker {0}",

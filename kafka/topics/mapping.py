@@ -15,7 +15,7 @@ STATE, DELTA = ({name: at for at, (name, _) in enumerate(fields(one))} for one i
 DOES: dict[str, str] = {
     "controller_creates_topic": "ReplicationControlManager.createTopics, replayed by MetadataBatchLoader.loadBatch.",
     "controller_deletes_topic": "ReplicationControlManager.deleteTopics, and loadBatch again.",
-    "controller_clears_elrs": "ConfigurationControlManager.incrementalAlterConfigs of the cluster's "
+    "controller_clears_elrs": "ConfigurationControlManager.incrementalAlterConfigs for the cluster's "
     "min.insync.replicas, with ELR.",
     "broker_publishes": "MetadataBatchLoader.maybeFlushBatches. Like BrokerMetadataPublisher, the driver calls "
     "ReplicaManager.applyDelta and AssignmentsManager.onAssignment for each call of "

@@ -72,7 +72,7 @@ REPAIRS = (
 LOSSES = {
     Loss.NONE: "a crash loses no records: a process dies, but its disk and the page cache stay intact",
     Loss.OUTSIDE_ISR: "a crash loses the log of a broker only if the broker is not in the ISR",
-    Loss.ANY: "every crash loses the log, like a power failure before the first flush or the replacement of a disk",
+    Loss.ANY: "every crash loses the log, as if the disk were replaced, or the power failed before the first flush",
 }
 
 

@@ -4,7 +4,7 @@ from fencepost.model.consumers.state import Replica
 
 
 def clamp(r: Replica, high_watermark: int) -> int:
-    """Return a high watermark, limited to the offsets of the log (UnifiedLog.updateHighWatermark)."""
+    """Return a high watermark, clamped to the log's range of offsets (UnifiedLog.updateHighWatermark)."""
     return max(r.start, min(high_watermark, r.end))
 
 

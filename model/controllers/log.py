@@ -4,7 +4,7 @@ from fencepost.model.controllers.state import Change, Image, Member, Node
 
 
 def replay(image: Image, change: Change) -> None:
-    """Apply a record (PartitionRegistration.merge). A new leader starts a leader epoch, a change a partition epoch."""
+    """Apply a record (PartitionRegistration.merge). Changes bump the partition epoch; elections bump both epochs."""
     if change.changes_partition:
         image.partition_epoch += 1
         if change.isr != 0:

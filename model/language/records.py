@@ -245,7 +245,7 @@ class Channel(Record, Generic[T]):
         mine: Any = self
         if mine.items_end >= len(mine.items):
             raise DomainError(
-                f"{mine.items._label}: the channel is full ({len(mine.items)} in flight). Raise the bound of its size."
+                f"{mine.items._label}: the channel is full ({len(mine.items)} in flight). Raise the bound on its size."
             )
         message = mine.items[mine.items_end]
         for name, value in values.items():

@@ -211,7 +211,7 @@ class Machinery:
         if not low <= value <= high:
             what = f"{label}: {value} is out of its domain {low}..{high}."
             if label == "Channel.items_end":  # hidden from models
-                full = f"the channel is full ({high} in flight). Raise the bound of its size."
+                full = f"the channel is full ({high} in flight). Raise the bound on its size."
                 empty = "the channel is empty: there is no message to remove."
                 what = f"Channel.items: {full if value > high else empty}"
             raise self.failed(node, Failure.VALUE, what)

@@ -75,7 +75,7 @@ class Trying(Choosing):
     """Code generator for a function that finds the bounds without which an action would be enabled in a state.
 
     The function evaluates guards as the action does, except that a guard for a bound refuses nothing: the function sets
-    the bound's bit and records it in the innermost loop. If a check fails after a guard for a bound, it is not an
+    the bound's bit and records it in the innermost loop. A check that fails after a guard for a bound is not an
     error, but counts as a refusal by the bound. The remaining code is skipped if no count can change.
     """
 

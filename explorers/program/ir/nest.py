@@ -56,7 +56,7 @@ def nest(program: Program, action: Action) -> Nest:
 
     Guards keep their order, because a guard may prevent errors in later guards. A local variable is computed where a
     guard first needs it. A variable whose computation can fail is computed before the guards that follow the variable
-    in the text, as in the plain semantics.
+    in the source, as in the plain semantics.
     """
     function = program.of(action)
     effect = tuple(item for item in function.body if not isinstance(item, Require))

@@ -93,7 +93,7 @@ class Function:
     disorders: bool = False
     """Whether a bag may be unsorted after a call."""
     bounds: dict[ast.AST, str] = field(default_factory=dict)
-    """Calls of `require` and `fits` that enforce a bound, with the name of the bound's constant."""
+    """Calls to `require` and `fits` that enforce a bound, with the name of the bound's constant."""
     sugar: dict[ast.AST, ast.expr] = field(default_factory=dict)
     """Expressions, and what engines use instead, such as `max(item for item in s.ends)` for `max(s.ends)`."""
     views: set[ast.AST] = field(default_factory=set)
@@ -105,7 +105,7 @@ class Function:
     may_be_none: set[str] = field(default_factory=set)
     """Local variables that were read from a field that may be NONE or an index."""
     drops: ast.AST | None = None
-    """A call of `fits` in the function or in one of its helpers."""
+    """A call to `fits` in the function or in one of its helpers."""
     guards: int = 0
     """For an action, the number of statements up to the last `require`."""
 

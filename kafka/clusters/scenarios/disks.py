@@ -529,7 +529,7 @@ SCENARIOS = (
              control="the broker reverts the assignment before it is killed"),
     Scenario(name="hyp-28", play=moving_disk_is_taken_out, brokers=(1, 2), delays=False, disks=(1,), harm="out",
              causes=(Cause("hyp-28", since=(3, 9)),), since=(3, 9),
-             title="a disk is taken out while a replica moves from it to another disk",
+             title="a disk is taken out while a replica is moving off it to another disk",
              control="the replica does not move"),
     Scenario(name="hyp-30", play=disk_is_put_back, brokers=(1, 2), delays=False, disks=(1,), harm="out",
              causes=(Cause("hyp-30", since=(3, 9)),), since=(3, 9),

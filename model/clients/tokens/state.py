@@ -127,7 +127,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """The log is at offset 0, which every server shows, and all stores are unknown (ConsistencyContextStore.empty)."""
+    """The log and all servers are at offset 0, and all stores are unknown (ConsistencyContextStore.empty)."""
     for node in range(c.nodes):
         s.server[node].is_old = node >= c.nodes - c.old_nodes
     for client in range(c.clients):

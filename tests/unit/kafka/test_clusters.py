@@ -368,6 +368,6 @@ def test_tools_of_4_3_1_are_taken_for_4_4_0(monkeypatch: pytest.MonkeyPatch, tmp
 
     monkeypatch.setattr(kits, "fetch_jars", brought)
     assert kits._tools("4.4.0", tmp_path).parts[-2:] == ("4.3.1", "tools")
-    assert asked == ["the command line tools of Kafka 4.3.1"]
+    assert asked == ["Kafka 4.3.1's command-line tools"]
     (tmp_path / "kafka-tools-4.5.0.jar").touch()
     assert kits._tools("4.5.0", tmp_path) == tmp_path
