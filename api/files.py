@@ -107,7 +107,7 @@ LONGEST = 200
 
 
 def digest(parts: list[str]) -> str:
-    """Return a digest of texts that is short enough for a file name."""
+    """Return a digest of strings that is short enough for a file name."""
     return hashlib.sha256(_bytes("\n".join(parts))).hexdigest()[:16]
 
 

@@ -8,14 +8,14 @@ CHANGE, WORD, FIELD, ITEM = range(4)
 
 
 def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]:
-    """Return a text as indented lines of up to `width` characters, if possible. `more` also indents later lines."""
+    """Return a string as indented lines of up to `width` characters, if possible. `more` also indents later lines."""
     first = width - len(indent)
     spans = cut(text, first, first - len(more))
     return [f"{indent}{more if start else ''}{text[start:end].rstrip()}" for start, end in spans]
 
 
 def cut(text: str, first: int, rest: int) -> list[tuple[int, int]]:
-    """Return the spans of a text's lines: the first has at most `first` characters, and others at most `rest`, if
+    """Return the spans of a string's lines: the first has at most `first` characters, and others at most `rest`, if
     possible. A line ends at the last place of the best kind that occurs in its last two thirds.
     """
     places, spans, start, room = _places(text), [], 0, first

@@ -25,7 +25,7 @@ _ADDED = ("set", "never")
 
 
 def pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Yield pairs from a text such as `TOK-S1 14, no timeouts 5`: the text before the last word, and the last word."""
+    """Yield pairs from a string such as `TOK-S1 14, no timeouts 5`: all before the last word, and the last word."""
     for item in words(text):
         first, _, last = item.rpartition(" ")
         if not first:
@@ -85,7 +85,7 @@ class RunFile:
                 yield run
 
     def names(self, text: str) -> list[str]:
-        """Return the properties that a text names by id, by name, or as a list."""
+        """Return the properties that a string names by id, by name, or as a list."""
         return [name for item in words(text) for name in self._names(item)]
 
     def _names(self, item: str) -> list[str]:

@@ -124,7 +124,7 @@ def values_text(report: ProveResult) -> str:
 
 
 def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
-    """Yield the limits of the verdicts, each as a label and a text."""
+    """Yield the limits of the verdicts, each as a label and a string."""
     proof, settings = report.proof, report.settings
     yield "method", proof.method
     yield "unbounded", unbounded_of(settings)

@@ -1,8 +1,8 @@
 """Results of checks: typed, immutable, and available as JSON.
 
 Names are written with dashes in JSON; constants keep their spelling. A warning explains why an answer without
-violations may look better than it is. Some warnings follow from the model's text, and others from a search. Warnings do
-not depend on the engine.
+violations may look better than it is. Some warnings follow from the model's source, and others from a search. Warnings
+do not depend on the engine.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ MANY = 1_000
 
 def warnings_of(question: Question, result: Result, *, normalize: bool) -> tuple[ModelWarning, ...]:
     found = question.protocol
-    ours = PROTOCOLS.get(found.machine.name) is found  # a test checks that the text of these causes no warnings
+    ours = PROTOCOLS.get(found.machine.name) is found  # a test checks that the source of these causes no warnings
     of_file = () if ours else of_text(found, translate(found.machine, found.every_property))
     return (*of_file, *_of_answer(question, result, normalize=normalize))
 
@@ -270,7 +270,7 @@ class CheckResult(Printed, Result):
 
     @cached_property
     def warnings(self) -> tuple[ModelWarning, ...]:
-        """Reasons why the answer may look better than it is, from the model's text and from the search."""
+        """Reasons why the answer may look better than it is, from the model's source and from the search."""
         return warnings_of(self.question, self, normalize=self.normalize)
 
     def to_dict(

@@ -307,7 +307,7 @@ def _guarantees(sides: tuple[Variant, Variant], results: tuple[Result, Result]) 
 def _untouched(
     sides: tuple[Variant, Variant], results: tuple[Result, Result], searches: tuple[Search, Search]
 ) -> Iterator[str]:
-    """Yield reasons why changes made no difference: actions that were never enabled, although their text differs."""
+    """Yield reasons why changes made no difference: actions that were never enabled, although their source differs."""
     from fencepost.explorers.evidence.diff import texts_of
 
     texts = texts_of(sides[0].found.machine, sides[1].found.machine)

@@ -136,7 +136,7 @@ def _is_of_only_replica(item: Json) -> bool:
 
 
 def facts_of(item: Json, most: int) -> Iterator[tuple[str, str]]:
-    """Yield an operation's advice as pairs of a label and a text: what to do instead, how to avoid up to `2 * most`
+    """Yield an operation's advice as pairs of a label and a string: what to do instead, how to avoid up to `2 * most`
     findings, up to `most` observations, what to do after a loss, and commands. The command that measures the operation
     is omitted if an observation is omitted.
     """
@@ -222,7 +222,7 @@ def _seen(item: Json) -> str:
     names = f"{' and '.join(item['findings'])}: " if item["findings"] else ""
     if item["seen"] == "clusters":
         lost = f" {item['lost']:,} of {item['acknowledged']:,} acknowledged records" if item["lost"] else ""
-        runs = f"{SAID[item['outcome']]}{lost} in {item['times']} of {item['of']} runs on clusters of {item['release']}"
+        runs = f"{SAID[item['outcome']]}{lost} in {item['times']} of {item['of']} runs on {item['release']} clusters"
         late = "; messages were delayed" if item["late"] else ""
         return f"{names}{runs} ({where}{late}): {item['story']}."
     if item["seen"] == "classes":

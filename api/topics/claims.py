@@ -182,8 +182,8 @@ class Executed:
         found = f"{self.differences:,} differences" if self.differences else "no difference"
         aside = f"{self.aside:,} histories were abandoned, and are not part of the comparison"
         return (
-            f"{f'{self.steps:,} of its' if self.steps else 'Its'} steps were executed on Kafka's own classes of "
-            f"{self.release}{'' if self.together else ', with each of these values but never with all of them'}, with "
+            f"{f'{self.steps:,} of its' if self.steps else 'Its'} steps were executed on Kafka {self.release}'s "
+            f"own classes{'' if self.together else ', with each of these values but never with all of them'}, with "
             f"{found}{f'; {aside}' if self.aside else ''} (docs/kafka/conformance.md)."
         )
 

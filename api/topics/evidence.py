@@ -106,11 +106,11 @@ class Finding:
 
     @property
     def text(self) -> str:
-        places = (("clusters", self.clusters), ("Kafka's classes", self.classes))
-        seen = [f"on {what} of {_releases(found)}" for what, found in places if found]
+        places = (("on clusters running", self.clusters), ("with Kafka's classes in", self.classes))
+        seen = [f"{where} {_releases(found)}" for where, found in places if found]
         parts = (
             f"in {_releases(self.versions)}" if self.versions else "",
-            f"seen {' and '.join(seen)}" if seen else "not seen on real Kafka",
+            f"seen {', and '.join(seen)}" if seen else "not seen on real Kafka",
             f"repair: {self.repair}" if self.repair else "",
         )
         return f"{self.id} ({'; '.join(part for part in parts if part)})"

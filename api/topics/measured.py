@@ -37,7 +37,7 @@ def is_measured(mark: str) -> bool:
 
 
 def driven_rows(version: str, mark: str) -> list[dict[str, Any]]:
-    """Return the figures from executing the machine whose digest is `mark` on Kafka's classes of a version."""
+    """Return the figures from executing the machine whose digest is `mark` on the classes of a Kafka version."""
     known = {(item["part"], item["release"]) for item in _driven(version, mark)}
     rows = [(part, row) for part in PARTS for row in load("conformance").get(part, ())]
     return [row for part, row in rows if (part, row["release"]) in known]

@@ -98,7 +98,7 @@ def _compared(question: Question, mark: str) -> str:
     if claim is not None:
         return f" {claim.sentence}"
     others = ", ".join(measured.beyond(question, mark))
-    return f" With these constants, the model was not compared with Kafka's classes of {own[0]['release']}: {others}."
+    return f" With these constants, the model was not compared with Kafka {own[0]['release']}'s classes: {others}."
 
 
 def background_notes(question: Question, result: Result, *, normalize: bool) -> Iterator[str]:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     "--unbounded",
     multiple=True,
     metavar="NAMES",
-    help="Remove the bounds of these constants or domains, such as max_leader_epoch or epoch (comma-separated).",
+    help="Remove the bounds on these constants or domains, such as max_leader_epoch or epoch (comma-separated).",
 )
 @option("--int64", multiple=True, metavar="NAMES", help="Like --unbounded, but with 64-bit integers as values.")
 @option(

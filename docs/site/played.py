@@ -1,4 +1,4 @@
-"""Tables of the model's histories executed on real Kafka: on classes of releases, by clients, and on clusters."""
+"""Tables of the model's histories executed on real Kafka: on the classes of releases, by clients, and on clusters."""
 
 import re
 from collections import Counter

@@ -8,7 +8,7 @@ as bits in W words) and whether it is `allowed`. States whose `group` is -1 are 
 states of the same group count. Graphs and constraints are passed as addresses of arrays.
 
 `calls.py` provides working memory: `queue` and `trail` have room for all states. `explorers/native/llvm/` compiles this
-file's text.
+file's source.
 """
 # mypy: ignore-errors
 

@@ -1,7 +1,7 @@
 """Kernels that do not depend on a machine: hashing, sorting by owner, insertion and lookup.
 
 The kernels are compiled only once, because they read the width of a row from their array arguments.
-`explorers/native/llvm/` compiles this file's text, which also runs as plain Python with numpy's numbers.
+`explorers/native/llvm/` compiles this file's source, which also runs as plain Python with numpy's numbers.
 """
 # mypy: ignore-errors
 

@@ -1,1 +1,1 @@
-"""The front end of all compiled engines, which checks a machine's source text and translates it to a typed program."""
+"""The front end of all compiled engines, which checks a machine's source and translates it to a typed program."""

@@ -1,4 +1,4 @@
-"""A text for a machine and its properties. It changes whenever something that affects a search changes."""
+"""Strings that represent a machine and its properties. They change whenever something that affects a search changes."""
 
 import ast
 import re
@@ -49,7 +49,7 @@ def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def _meanings(program: Program, made: Function, functions: dict[Callable[..., Any], str]) -> list[str]:
-    """Return the meanings of a function's global names: numbers, texts of model functions, and other names."""
+    """Return the meanings of a function's global names: numbers, sources of model functions, and other names."""
     scope = Scope(program, made)
     found = set()
     for node in (inner for statement in made.node.body for inner in ast.walk(statement)):
@@ -70,7 +70,7 @@ def _named(item: Callable[..., Any]) -> str:
 
 
 def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return the definitions that `texts` leaves out: the members of enums, and the bounds of constants."""
+    """Return the definitions that `texts` leaves out: the members of enums, and the bounds on constants."""
     params = [item.params for item in (machine.initial, *machine.actions)] + [item.params for item in properties]
     domains = [*domains_of(machine.state).values(), *(domain for some in params for _, domain in some)]
     return [

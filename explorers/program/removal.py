@@ -46,7 +46,7 @@ _MOST_FOUND = 32
 
 
 def guards(machine: Machine) -> tuple[Guard, ...]:
-    """Return every guard of a machine, ordered by action and position in the text. Conjuncts follow their guard."""
+    """Return every guard of a machine, ordered by action and position in the source. Conjuncts follow their guard."""
     if machine.actions not in _FOUND:
         if len(_FOUND) >= _MOST_FOUND:
             _FOUND.clear()

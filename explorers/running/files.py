@@ -28,7 +28,7 @@ def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True,
     aside = path.with_name(f".{uuid4().hex}.new")
     try:
         create_file(aside, content, lasting=lasting, mode=mode)
-        os.replace(aside, path)  # noqa: PTH105 (beside the other calls of the system)
+        os.replace(aside, path)  # noqa: PTH105 (beside the other system calls)
     finally:
         with suppress(OSError):
             aside.unlink()

@@ -10,7 +10,7 @@ SUM = "sum"
 
 
 class BrokenSealError(ValueError):
-    """Error for a text that was changed after it was written."""
+    """Error for JSON that was changed after it was written."""
 
 
 class DamagedError(UsageError):

@@ -2,7 +2,7 @@
 
 A task may run several times, on several executors or on one mapped partition. A task reads only blocks of the store,
 and processes successors in the order of their senders, so that every run has the same result. An executor finds the
-machine by the protocol's name, or loads it from the text of a user's file.
+machine by the protocol's name, or loads it from the source of a user's file.
 """
 
 import gc

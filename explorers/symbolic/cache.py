@@ -1,4 +1,4 @@
-"""Cache of proofs. A proof depends only on the text of the functions, the constants and the question."""
+"""Cache of proofs. A proof depends only on the source of the functions, the constants and the question."""
 
 import hashlib
 import inspect

@@ -1,7 +1,7 @@
 """The kernel of walks. A walk starts in an initial state and takes enabled steps, chosen at random or by a schedule.
 
 The kernel is compiled once for all machines. The kernel reads the width of a row from its array arguments, and calls a
-machine's kernels by address. `explorers/native/llvm/` compiles this file's text.
+machine's kernels by address. `explorers/native/llvm/` compiles this file's source.
 """
 # mypy: ignore-errors
 

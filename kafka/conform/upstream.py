@@ -1,6 +1,6 @@
 """Conversion of a trace to a test for Kafka's own test suite.
 
-A leader's steps become calls of `Partition`, as in PartitionTest, or the controller's steps become calls of its
+A leader's steps become calls to `Partition`, as in PartitionTest, or the controller's steps become calls to its
 managers, as in ReplicationControlManagerTest. If the history follows the rules of another protocol or a variant, the
 test checks the first step for which Kafka's rules give another result, and expects Kafka's result: the test passes on a
 release and fails if Kafka is changed. If the history follows Kafka's rules, the test expects the first result that a
@@ -236,7 +236,7 @@ def _last_change(plain: Interpreter, path: list[Transition]) -> tuple[int, int, 
 
 
 class _Calls:
-    """Calls of one leader's `Partition`. The model renumbers epochs after steps; the test's epochs only increase."""
+    """Calls to one leader's `Partition`. The model renumbers epochs after steps; the test's epochs only increase."""
 
     def __init__(self, plain: Interpreter, leader: int) -> None:
         self.plain, self.leader = plain, leader
@@ -303,7 +303,7 @@ class _Calls:
 
 
 class _ControllerCalls:
-    """Calls of the controller's managers. Epochs are relative to the current epochs."""
+    """Calls to the controller's managers. Epochs are relative to the current epochs."""
 
     def __init__(self, plain: Interpreter) -> None:
         self.plain = plain

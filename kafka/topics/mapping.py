@@ -18,7 +18,7 @@ DOES: dict[str, str] = {
     "controller_clears_elrs": "ConfigurationControlManager.incrementalAlterConfigs for the cluster's "
     "min.insync.replicas, with ELR.",
     "broker_publishes": "MetadataBatchLoader.maybeFlushBatches. Like BrokerMetadataPublisher, the driver calls "
-    "ReplicaManager.applyDelta and AssignmentsManager.onAssignment for each call of "
+    "ReplicaManager.applyDelta and AssignmentsManager.onAssignment for each call to "
     "DirectoryEventHandler.handleAssignment.",
     "broker_assigns_directory": "AssignmentsManager.maybeSendAssignments (for this replica), then "
     "ReplicationControlManager.handleAssignReplicasToDirs and AssignmentsManager.handleResponse.",

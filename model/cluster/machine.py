@@ -158,7 +158,7 @@ VERSIONS = (
         "(KAFKA-19975; from the sources of 4.3.1)",
         SINCE_4_3,
     ),
-    Version("kafka-4.4", "the modelled rules are those of kafka-4.3 (checked with the classes of 4.4.0)", SINCE_4_3),
+    Version("kafka-4.4", "the modelled rules are those of kafka-4.3 (checked with the classes from 4.4.0)", SINCE_4_3),
 )
 
 

@@ -43,7 +43,7 @@ def choose(domain: Any, /) -> int:
 
     `leader = choose(Broker)` must be at the top level of an action.
     """
-    del domain  # the domain is read from the text
+    del domain  # the domain is read from the source
     if not _DRAWN or not _DRAWN[-1]:
         raise ModelError("choose() is called outside an action: write `name = choose(Domain)` at the top of an action.")
     return int(_DRAWN[-1].pop(0))
@@ -173,7 +173,7 @@ def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.Call() as call)
             ) if is_choice(function, call):
                 text = ast.unparse(call.args[0]) if len(call.args) == 1 else ""
-                domain = domain_of(eval(text, function.__globals__)) if text else None  # noqa: S307 (the model's text)
+                domain = domain_of(eval(text, function.__globals__)) if text else None  # noqa: S307 (the model's source)
                 if domain is None:
                     raise ModelError(
                         f"action {function.__name__}: {ast.unparse(item)!r} chooses from something that is not a "
@@ -183,7 +183,7 @@ def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
 
 
 def is_choice(function: Callable[..., Any], node: ast.AST) -> bool:
-    """Return whether a syntax node is a call of `choose`."""
+    """Return whether a syntax node is a call to `choose`."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)

@@ -17,7 +17,7 @@ class UnkeptError(UsageError):
 
 
 class ModelError(FencepostError, TypeError):
-    """The text of a model is outside the language (exit status 2)."""
+    """A model's source is outside the language (exit status 2)."""
 
 
 class DomainError(FencepostError, ValueError):

@@ -199,7 +199,7 @@ class Machine:
         return known[found]
 
     def setting(self, name: str, text: str) -> tuple[str, int]:
-        """Return a constant's name and the value that a text represents; raise UsageError for an invalid text."""
+        """Return a constant's name and the value that a string represents; raise UsageError for an invalid one."""
         constant = self.constant(name)
         return constant.name, int(constant.parse(text))
 

@@ -43,7 +43,7 @@ def as_declared(number: Linear | int) -> str:
 
 
 def in_class(module: str, owner: str, name: str, said: str) -> str:
-    """Return a message about a class or a name in its body, with the location if the text is available."""
+    """Return a message about a class or a name in its body, with the location if the source is available."""
     if "^" in said:
         return said  # a field of a nested record
     file = getattr(sys.modules.get(module), "__file__", None) or ""

@@ -383,7 +383,7 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
 
 
 def pointed_at(record: type[Record], name: str, said: str) -> str:
-    """Return a message about a field with the file, the line and a caret, if the class's text is available."""
+    """Return a message about a field with the file, the line and a caret, if the class's source is available."""
     owner = next((item for item in record.__mro__ if name in inspect.get_annotations(item)), record)
     return in_class(owner.__module__, owner.__name__, name, said)
 

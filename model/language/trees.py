@@ -1,4 +1,4 @@
-"""Syntax trees of Python text.
+"""Syntax trees of Python code.
 
 In Python 3.11, threads that create or compile trees at the same time can cause a SystemError with the text "AST
 constructor recursion depth mismatch" (github.com/python/cpython/issues/106905). Therefore, a lock admits one thread.
@@ -22,12 +22,12 @@ from typing import Any
 USER_MODULE = "fencepost_user_"
 """Prefix of the module names of users' files, to which each load appends a new number."""
 TEXT = "__fencepost_text__"
-"""The global name in a user's module that holds the text that was executed."""
+"""The global name in a user's module that holds the source that was executed."""
 _ONE_AT_A_TIME = RLock()
 
 
 def module_of(text: str | bytes) -> ast.Module:
-    """Return the syntax tree of a text; raise SyntaxError or ValueError for a text that is not Python."""
+    """Return the syntax tree of a string; raise SyntaxError or ValueError if it is not Python."""
     with _ONE_AT_A_TIME:
         return ast.parse(text)  # noqa: TID251 (here)
 
@@ -63,7 +63,7 @@ def source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
 
 @lru_cache(maxsize=64)
 def _functions(text: str) -> tuple[list[str], dict[int, int]]:
-    """Return the lines of a text, and the last line of each function by its first, which is that of a decorator."""
+    """Return the lines of a file, and the last line of each function by its first, which is that of a decorator."""
     ends: dict[int, int] = {}
     try:
         left = [*whole_file(text).body]

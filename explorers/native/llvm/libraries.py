@@ -2,7 +2,7 @@
 
 Objects are cached by the digest of their content. A damaged object is compiled again. An object that cannot be written
 is not cached. LLVM loads the objects, whose kernels accept numbers and numpy arrays. Code stays loaded while a kernel
-is referenced, and every call of a kernel holds a reference. A call releases the GIL.
+is referenced, and every call to a kernel holds a reference. A call releases the GIL.
 """
 
 import contextlib

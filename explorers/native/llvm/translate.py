@@ -43,7 +43,7 @@ ATTRIBUTES = {"kernel": PLAIN, "helper": PLAIN, "inlined": f"alwaysinline {PLAIN
 
 
 class Module:
-    """A module being translated. `globals` contains the numbers that the module's text refers to by name."""
+    """A module being translated. `globals` contains the numbers that the module's source refers to by name."""
 
     def __init__(self, unit: Unit) -> None:
         self.types = unit.types()

@@ -71,7 +71,7 @@ class Expression(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal(Expression):
-    """A number in the text: a literal, a module's number, or an enum member."""
+    """A number in the source: a literal, a module's number, or an enum member."""
 
     value: int
 
@@ -257,7 +257,7 @@ class Fold(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call(Expression):
-    """A call of a helper, which may change record arguments. `function` is the helper's index in `Program.functions`.
+    """A call to a helper, which may change record arguments. `function` is the helper's index in `Program.functions`.
     In an expression, the helper returns a number or a reference. A helper without a result occurs only in `Evaluate`.
     """
 

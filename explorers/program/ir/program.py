@@ -61,7 +61,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guard:
-    """A `require` of an action, with its number in the program and the condition's source text. If the condition is a
+    """A `require` of an action, with its number in the program and the condition's source. If the condition is a
     conjunction, `parts` contains the conjuncts, which ablation turns off one by one. `reads` contains everything that
     the guard depends on, including earlier local variables.
     """

@@ -494,7 +494,7 @@ class Ranges:
                 node, place=self.settled(node.place, is_read=False), value=self.settled(node.value), **values
             )
         made = rebuilt(node, self.settled, **values)
-        return replace(node) if made is node else made  # from here on, each place in the text has its own node
+        return replace(node) if made is node else made  # from here on, each place in the source has its own node
 
     def is_pure(self, node: nodes.Expression) -> bool:
         """Return whether evaluating a visited expression can neither fail nor change anything."""

@@ -78,7 +78,7 @@ def statement(node: ast.stmt, *, in_action: bool) -> str:
     if isinstance(node, ast.Delete) and isinstance(node.targets[0], ast.Subscript | ast.Attribute):
         text = ast.unparse(node.targets[0])
         return f"assign the cleared value: {text} = 0 for a number, or {text} = Replica() for a record"
-    return STATEMENTS.get(type(node), "use assignments, if, for, return and calls of helpers")
+    return STATEMENTS.get(type(node), "use assignments, if, for, return and calls to helpers")
 
 
 def operator(node: ast.operator) -> str:

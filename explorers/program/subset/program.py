@@ -105,7 +105,7 @@ class Program:
             instead = "write out the decorated code"
             scope.refuse(
                 made.node,
-                f"{made.name}() is inside a decorator, but engines do not read the text of decorators",
+                f"{made.name}() is inside a decorator, but engines do not read the source of decorators",
                 instead,
             )
         if python.__code__.co_freevars:
@@ -327,7 +327,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
     try:
         lines, first = source_lines(python)
     except (OSError, TypeError):
-        said = f"{getattr(python, '__name__', repr(python))}() has no source text, but the checker must read it"
+        said = f"{getattr(python, '__name__', repr(python))}() has no source code, but the checker must read it"
         raise ModelError(f"{said}. Write the function in a file.") from None
     if was_edited(python):
         raise ModelError(

@@ -52,7 +52,7 @@ class C(Constants):
     one_store = switch(default=True, meaning="all clients come from one factory and share its store")
     in_order = switch(
         default=False,
-        meaning="calls of one store share a connection to each server, and the server handles them in order",
+        meaning="calls with the same store share a connection to each server, and the server handles them in order",
     )
     controller_serves_reads = switch(
         default=False, meaning="clients read from the controller too (bootstrap.controllers)"

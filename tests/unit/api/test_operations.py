@@ -363,9 +363,9 @@ def test_one_operation_is_answered_by_a_sentence_and_what_to_do(asked: str, said
 def test_every_row_says_what_was_seen_and_how_it_is_shown() -> None:
     text = " ".join(fencepost("advise", "-v", "--replicas", "3", "--min-isr", "2", "--kafka", "4.1.2").stdout.split())
     for wanted in (
-        "HYP-17: loses 100 of 100 acknowledged records in 3 of 3 runs on clusters of 4.1.2 (3 replicas, min ISR 2,",
+        "HYP-17: loses 100 of 100 acknowledged records in 3 of 3 runs on 4.1.2 clusters (3 replicas, min ISR 2,",
         "To reproduce it: `fencepost reproduce hyp-17-cold-start --kafka 4.1.2`.",
-        "HYP-10: loses 1,896 of 2,000 acknowledged records in 5 of 5 runs on clusters of 4.1.2 (2 replicas,",
+        "HYP-10: loses 1,896 of 2,000 acknowledged records in 5 of 5 runs on 4.1.2 clusters (2 replicas,",
         "To measure it: `fencepost faults replication --property leader-has-acknowledged --version kafka-4.1 ",
         "Even with all findings fixed: loses in the model of Kafka 4.1 after 3 expired broker sessions, in 10 steps",
     ):

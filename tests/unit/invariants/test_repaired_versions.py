@@ -130,8 +130,9 @@ def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_w
         assert words[name].word == "conjecture"
         assert not any(item.is_seen for item in words[name].findings)
     assert words["G-S6b"].text == (
-        "violated by observed behaviour of Kafka: HYP-10 (in kafka-4.1 to kafka-4.4; seen on clusters of 4.1.2 and "
-        "4.4.0 and on Kafka's classes of 4.0.2 to 4.4.0; repair: a broker whose replica is removed leaves the ELR)"
+        "violated by observed behaviour of Kafka: HYP-10 (in kafka-4.1 to kafka-4.4; seen on clusters running 4.1.2 "
+        "and 4.4.0, and with Kafka's classes in 4.0.2 to 4.4.0; repair: a broker whose replica is removed leaves the "
+        "ELR)"
     )
     assert words["G-S4"].text == "kept according to Kafka's source code"
     past = "violated before by HYP-2 (in kafka-3.5 to kafka-3.9; seen on "
@@ -143,13 +144,13 @@ def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_w
 
 def test_findings_that_no_model_has_are_entries_and_break_what_they_name() -> None:
     words = {entry.id: standing_of(entry).text for entry in of_kind("guarantee")}
-    seen = "seen on clusters of 4.4.0 and on Kafka's classes of 4.3.1 and 4.4.0"
+    seen = "seen on clusters running 4.4.0, and with Kafka's classes in 4.3.1 and 4.4.0"
     assert f"HYP-16 (in kafka-4.3 and kafka-4.4; {seen}; repair: " in words["G-S2"]
-    assert "; violated before by HYP-17 (in kafka-4.0 to kafka-4.2; seen on clusters of 4." in words["G-S2"]
+    assert "; violated before by HYP-17 (in kafka-4.0 to kafka-4.2; seen on clusters running 4." in words["G-S2"]
     assert "HYP-18 (in kafka-" in words["G-L6"]
     for name in ("hyp-13", "HYP-16", "HYP-17", "HYP-18"):
         text = " ".join(fencepost("guarantees", name).stdout.split())
-        assert "; seen on clusters of " in text
+        assert "; seen on clusters running " in text
         assert "). To avoid it: " in text
     assert "To avoid it" not in fencepost("guarantees", "HYP-5").stdout
 
