@@ -112,7 +112,7 @@ def digest(parts: list[str]) -> str:
 
 
 class Kept:
-    """Finished rows of one `question` in a folder, as JSON. With `begun`, the folder must already contain a row."""
+    """Finished rows of a `question` in a folder, as JSON. If `begun` is set, the folder must already contain a row."""
 
     def __init__(self, folder: str | Path | None, question: str, *, resume: bool, begun: bool = False) -> None:
         if resume and not folder:

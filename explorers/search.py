@@ -115,7 +115,7 @@ def source_of(name: str, values: Mapping[str, int], properties: tuple[str, ...],
 def sources_of(
     name: str, values: Mapping[str, int], properties: tuple[str, ...], *, normalize: bool, graph: bool
 ) -> list[Source]:
-    """Return every module that a run needs; with `graph`, also the modules for properties of behaviours."""
+    """Return every module that a run needs; if `graph` is set, also the modules for properties of behaviours."""
     found = protocol(name)
     sources = [source_of(name, values, properties, normalize=normalize)]
     behaviours = tuple(item for item in found.select(properties) if item.kind.over_behaviours)

@@ -39,7 +39,7 @@ class Protocol:
         return (*self.properties, *(item for item in asked if item not in self.properties))
 
     def select(self, names: tuple[str, ...]) -> tuple[Property, ...]:
-        """Return the properties with these names; without names, all except those in `on_request`.
+        """Return the properties with these names; if none are given, all except those in `on_request`.
 
         Raise UsageError for an unknown name.
         """

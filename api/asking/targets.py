@@ -127,7 +127,7 @@ def run_called(name: str) -> Run | None:
 
 
 def chosen_of(found: Protocol, only: tuple[str, ...], *, walks: bool = False) -> tuple[Property, ...]:
-    """Return the named properties or, without names, all except those that must be named."""
+    """Return the named properties or, if none is named, all except those that must be named."""
     chosen = found.select(only) if only else found.properties
     return tuple(item for item in chosen if not item.kind.over_behaviours) if walks and not only else chosen
 

@@ -266,7 +266,7 @@ def _broken(item: Json, kinds: list[str], *, weighted: bool) -> str:
 
 
 def words_of(used: dict[str, int], kinds: list[str] | tuple[str, ...] = ()) -> str:
-    """Return faults in words, such as `crashes 2, fences 1`; without faults, name the `kinds`: `no crash or fence`."""
+    """Return faults in words, such as `crashes 2, fences 1`; if none, name the `kinds`: `no crash or fence`."""
     return faults_in_words(used) if any(used.values()) or not kinds else f"no {either(kinds)}"
 
 

@@ -60,8 +60,8 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     that executes a changed method; --draws adds random histories. The first history after which the builds differ is
     shortened. Changed methods that no history executes are listed.
 
-    Exit status: 0 if there is no difference, 1 if there is one, 2 for bad input (or without Java, Maven or the
-    release), 3 if undetermined, or if a changed method was never executed although histories execute its class.
+    Exit status: 0 if there is no difference, 1 if there is one, 2 for bad input (or if Java, Maven or the release is
+    missing), 3 if undetermined, or if a changed method was never executed although histories execute its class.
     """
     if given["kafka"] or given["jars"]:
         return _compare_builds(a, given)

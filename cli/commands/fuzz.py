@@ -54,7 +54,7 @@ def fuzz(**given: Any) -> Exit:
     With --threads, threads of brokers race on JDK 25. At each lock, Fray chooses which one runs.
 
     Exit status: 0 for no violation or only known findings, 1 for a violation that no known finding explains, 2 for bad
-    input (or without Java, Maven or the release), 3 if too few histories ran in time for a conclusion.
+    input (or if Java, Maven or the release is missing), 3 if too few histories ran in time for a conclusion.
     """
     from fencepost.api.calls.fuzz import fuzz as draw
 

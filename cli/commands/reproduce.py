@@ -38,7 +38,7 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
     Exit status: 0 if the verdict is as expected (a record is lost, a broker cannot restart, a partition stays without a
     leader, a replica stays out of the ISR, a partition does not get the requested replicas, or a deleted record is
     back; with --control, with --repaired and on releases known to be safe, none of these), 1 if it is not, 2 for bad
-    input (or without Java or Maven, or if a port is in use), 3 if the scenario did not finish in time.
+    input (or if Java or Maven is missing, or a port is in use), 3 if the scenario did not finish in time.
     """
     from fencepost.api.calls.conform import list_findings
     from fencepost.api.calls.conform import reproduce as play

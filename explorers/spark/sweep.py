@@ -262,7 +262,7 @@ SCHEMA = (
 """Schema of a sweep's rows.
 
 `cell` contains the constants as JSON. `property` is the property with the shortest violation, and `length` is the
-number of states in that violation (0 without one). `violations` contains every violated property with the number of
+number of states in that violation (0 if none). `violations` contains every violated property with the number of
 states of its trace. `fired` counts the steps of each action. `fingerprints` contains the hashes of about one state in
 16. `seconds` is the walk's share of its block's time.
 """

@@ -72,7 +72,7 @@ class Kind(NamedTuple):
         return terms.number(value)
 
     def narrow(self, value: Value) -> Value:
-        """Return a stored value limited to a domain. A value outside the domain ends the step with an error."""
+        """Return a stored value with its bounds narrowed to a domain's. Outside these, the step ends with an error."""
         if not isinstance(value, Num):
             return value
         low = self.low if value.lo is None or (self.low is not None and self.low > value.lo) else value.lo

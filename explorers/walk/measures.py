@@ -29,7 +29,7 @@ def logs(state: type[Record]) -> Iterator[str]:
 
 
 def deepest_log(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return, for each state in memory, the number (int64) of records in the longest log, or 0 without logs."""
+    """Return, for each state in memory, the number (int64) of records in the longest log, or 0 if it has no logs."""
     longest = np.zeros(len(states), np.int64)
     for name in logs(machine.state):
         longest = np.maximum(longest, states[name]["end"].max(axis=1, initial=0))

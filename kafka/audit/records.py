@@ -79,7 +79,7 @@ class Partition:
                 yield run.first, run.last, run.epochs[number]
 
     def epochs(self, number: int) -> list[tuple[int, int]]:
-        """Return where each epoch starts in a copy: at its first batch or, without batches, where the checkpoint says.
+        """Return where each epoch starts in a copy: at its first batch or, if it has none, where the checkpoint says.
         In a compacted log, the checkpoint takes precedence, because compaction may have removed an epoch's records.
         """
         entries = self.copies[number].epochs

@@ -156,7 +156,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     @property
     def servers(self) -> str:
-        """The addresses for clients: those of the brokers or, without brokers, those of the controllers."""
+        """The addresses for clients: those of the brokers or, if there are none, those of the controllers."""
         return ",".join(f"127.0.0.1:{self.port(node)}" for node in self.shape.brokers or self.controllers)
 
     def begin(self) -> None:
@@ -221,7 +221,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         return [line for disk in self._disks[node] for line in (disk / name).read_text("utf-8").splitlines()[2:]]
 
     def fail_disk(self, node: int, *, stays: bool = False) -> None:
-        """Delete the disk that gets a node's new logs first. With `stays`, its path remains, but is unreadable."""
+        """Delete the disk that gets a node's new logs first. If `stays` is set, its path remains, but is unreadable."""
         shutil.rmtree(self._disks[node][0], ignore_errors=True)
         if stays:
             self._disks[node][0].touch()

@@ -68,7 +68,7 @@ Broker = Annotated[int, Index(C.brokers)]
 MaybeBroker = Annotated[int, Index(C.brokers, none=True)]
 Brokers = Annotated[int, BitSet(C.brokers)]
 Movable = Annotated[int, BitSet(C.movable)]
-"""The brokers whose replicas can be added and removed, or none without reassignments."""
+"""The brokers whose replicas can be added and removed; empty if there are no reassignments."""
 Offset = Annotated[int, Range(0, C.max_records)]
 MaybeOffset = Annotated[int, Range(NONE, C.max_records)]
 Epoch = Annotated[int, Range(0, C.max_leader_epoch)]
@@ -102,7 +102,7 @@ Raise = Annotated[int, Range(-1 * C.lowers, C.raises)]
 """How far min ISR is above or below its initial value: always 0 if operators do not change min ISR."""
 
 Early = Annotated[int, Range(0, C.early_starts)]
-"""1 if an unregistered process is running, otherwise 0; always 0 without `early_starts`."""
+"""1 if an unregistered process is running, otherwise 0; always 0 if `early_starts` is 0."""
 
 
 Directories = Annotated[int, BitSet(C.directories)]
@@ -116,7 +116,7 @@ Moved = Annotated[int, Range(0, 2 * C.directory_removals + 2 * C.disk_replacemen
 LogStart = Annotated[int, Range(0, largest(C.deletions, C.expirations))]
 """The offset at which a log starts, which is always 0 if no records are deleted."""
 Deleted = Annotated[int, BitSet(5 * largest(C.deletions, C.expirations))]
-"""The set of deleted records, which is always empty without deletions."""
+"""The set of deleted records, which is always empty if there are no deletions."""
 
 
 class Image(Record):
@@ -380,7 +380,7 @@ def replicas(c: C, image: Image) -> int:
 
 
 def effective_min_isr(c: C, image: Image, raised: int) -> int:
-    """Return min ISR, limited to the number of replicas (Partition.effectiveMinIsr, getTopicEffectiveMinIsr)."""
+    """Return min ISR, capped at the number of replicas (Partition.effectiveMinIsr, getTopicEffectiveMinIsr)."""
     min_isr = c.min_isr + raised
     return min_isr if image.missing == 0 else min(min_isr, bits.size(replicas(c, image)))
 

@@ -154,7 +154,7 @@ def preferred_replica_refuses_late(s: State, c: C) -> None:
 
 @action()
 def consumer_gets_late_error(s: State, c: C) -> None:
-    """A late out-of-range response ends any preference; without a preference, it counts as the leader's response.
+    """A late out-of-range response ends any preference; if there is none, it counts as the leader's response.
 
     FetchCollector.handleInitializeErrors compares only the fetch offset of the response. A consumer without a valid
     position ignores the response.

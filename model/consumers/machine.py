@@ -23,8 +23,8 @@ VERSIONS = (
     ),
     Version(
         "repaired",
-        "the newer revision with fixes: reliable epoch ends, consumers that compare epochs or, without an epoch, ask "
-        "the leader, and offsets with the epoch of the preceding record",
+        "the newer revision with fixes: reliable epoch ends, consumers that compare epochs or, if they have none, "
+        "ask the leader, and offsets with the epoch of the preceding record",
         {
             "design": Design.NEWER,
             "epoch_end": EpochEnd.GUARDED,

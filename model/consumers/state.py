@@ -68,7 +68,7 @@ Epochs = Annotated[int, BitSet(C.epochs + 1)]
 class Answer(Record):
     """The response to a follower's fetch, in flight.
 
-    RECORDS: `epoch` is the epoch of the single record, or 0 without a record, and `end` is the leader's log start.
+    RECORDS: `epoch` is the epoch of the single record, or 0 if there is none, and `end` is the leader's log start.
     DIVERGING: the leader's log has `epoch` up to `end`. RESTART: the follower's log restarts at `end`.
     """
 

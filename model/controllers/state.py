@@ -71,7 +71,7 @@ RecordId = Annotated[int, Range(0, C.max_records)]
 class Change(Record):
     """A record of the metadata log, which describes a change (PartitionChangeRecord, BrokerRegistrationChangeRecord).
 
-    A change to the partition contains the ISR (0 if unchanged) and, with `elects`, the leader. Epochs are counted
+    A change to the partition contains the ISR (0 if unchanged) and, if `elects` is set, the leader. Epochs are counted
     during replay. `subject` is the broker that the record fences or unfences, as a set. A record without a change
     starts an epoch. `ghost_is_late` means that the record was written after another controller had been elected. In
     `ghost_log`, it also means that the record was committed in the epoch in which it was written.

@@ -120,11 +120,11 @@ class Interpreter:
 
     @cached_property
     def alike(self) -> str:
-        """Return a description of the interchangeable things, or an empty string without symmetry."""
+        """Return a description of the interchangeable things, or an empty string if `symmetry` is None."""
         return "" if self.symmetry is None else self.symmetry.named(self.exact.initial_states())
 
     def canonical(self, key: Key) -> Key:
-        """Return the canonical form of a state or, without symmetry, the state itself."""
+        """Return the canonical form of a state or, if `symmetry` is None, the state itself."""
         return key if self.symmetry is None else self.symmetry.canonical(key)
 
     @cached_property

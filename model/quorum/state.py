@@ -64,7 +64,7 @@ Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 Epoch = Annotated[int, Range(0, C.max_epoch)]
 Snapshot = Annotated[int, Range(0, 32 * C.snapshots)]
-"""The end of a snapshot, or 0 without a snapshot."""
+"""The end of a snapshot, or 0 if there is none."""
 RecordId = Annotated[int, Range(0, C.max_records + 2 + C.additions + C.updates * 2)]
 """A record's id: 0 for an epoch's start, up to `max_records` for the controller's records, higher for others."""
 Ticks = Annotated[int, Range(0, C.max_wait + C.latency + C.retry)]

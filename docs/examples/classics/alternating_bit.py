@@ -133,7 +133,7 @@ def lose_answer(s: State, c: C, position: int) -> None:
 
 @always
 def what_is_acknowledged_was_received(s: State, c: C) -> bool:
-    """If the sender's last value is acknowledged, the receiver has the value's bit; violated without `compares`."""
+    """If the sender's last value is acknowledged, the receiver has the value's bit; violated if `compares` is off."""
     return s.sent_bit == s.received_bit or s.acknowledged != s.sent_bit
 
 

@@ -132,7 +132,7 @@ def has_eaten(s: State, c: C, philosopher: int) -> bool:
 
 nobody_starves = leads_to(
     "nobody-starves",
-    "A hungry philosopher eventually eats, if no philosopher stops forever; violated without `hands_over`.",
+    "A hungry philosopher eventually eats, if no philosopher stops forever; violated if `hands_over` is off.",
     when=is_hungry,
     then=has_eaten,
     fair=(weak(look, eat, think, each="philosopher"),),

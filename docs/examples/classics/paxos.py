@@ -138,7 +138,7 @@ def is_chosen(s: State, c: C, ballot: int) -> bool:
 
 @always
 def one_value_is_chosen(s: State, c: C) -> bool:
-    """No two ballots choose different values; violated without `respects_votes`."""
+    """No two ballots choose different values; violated if `respects_votes` is off."""
     return all(
         s.sent[ballot].asked == s.sent[other].asked
         for ballot in range(c.ballots)

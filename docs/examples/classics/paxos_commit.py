@@ -200,7 +200,7 @@ def decide_to_abort(s: State, c: C) -> None:
 
 @always
 def decisions_agree(s: State, c: C) -> bool:
-    """If one manager commits, no manager aborts; violated without `respects_votes`."""
+    """If one manager commits, no manager aborts; violated if `respects_votes` is off."""
     return not (any(phase == Phase.ABORTED for phase in s.phase) and any(phase == Phase.COMMITTED for phase in s.phase))
 
 

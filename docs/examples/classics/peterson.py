@@ -104,7 +104,7 @@ def is_inside(s: State, process: int) -> bool:
 
 @always
 def at_most_one_is_inside(s: State, c: C) -> bool:
-    """The processes are not both inside; violated without `gives_way`."""
+    """The processes are not both inside; violated if `gives_way` is off."""
     return not (is_inside(s, 0) and is_inside(s, 1))
 
 
@@ -116,7 +116,7 @@ def flags_show_who_wants_to_be_inside(s: State, c: C) -> bool:
 
 @always
 def whoever_is_inside_has_the_turn(s: State, c: C) -> bool:
-    """A process inside has the turn, or the other process has not given way yet; violated without `gives_way`."""
+    """A process inside has the turn, or the other process has not given way yet; violated if `gives_way` is off."""
     return all(s.turn == process or s.at[1 - process] <= At.GIVING_WAY for process in range(2) if is_inside(s, process))
 
 

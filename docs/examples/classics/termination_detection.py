@@ -100,7 +100,7 @@ def is_detected(s: State) -> bool:
 
 @always
 def what_is_detected_is_so(s: State, c: C) -> bool:
-    """If node 0 detects termination, no node is active; violated without `blackens`."""
+    """If node 0 detects termination, no node is active; violated if `blackens` is off."""
     return s.active == 0 or not is_detected(s)
 
 

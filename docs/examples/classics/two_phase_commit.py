@@ -119,7 +119,7 @@ def abort(s: State, c: C, manager: int) -> None:
 
 @always
 def decisions_agree(s: State, c: C) -> bool:
-    """If one manager commits, no manager aborts; violated without `waits_for_all`."""
+    """If one manager commits, no manager aborts; violated if `waits_for_all` is off."""
     return not (any(phase == Phase.ABORTED for phase in s.phase) and any(phase == Phase.COMMITTED for phase in s.phase))
 
 

@@ -233,7 +233,7 @@ def go_on_without_disk(stage: Stage) -> None:
 
 
 def moving_disk_is_taken_out(stage: Stage) -> None:
-    """During a throttled move of a replica, the disk that it moves from is taken out, and the broker restarts."""
+    """During a throttled move of a replica, the disk that it is moving off is taken out, and the broker restarts."""
     stage.create(replicas=[1, 2], min_isr=1)
     stage.write(*OLD, size=COPIED_SLOWLY)
     if not stage.control:
@@ -425,7 +425,7 @@ def late_report(stage: Stage) -> None:
 
 
 def moving_disk_fails(stage: Stage) -> None:
-    """The disk that a replica moves from fails while the request to assign the other disk is on its way."""
+    """The disk that a replica is moving off fails while the request to assign the other disk is on its way."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.write(*OLD)
     request = Flow(CONTROLLER, "1", ASSIGN)
