@@ -28,7 +28,7 @@ LEAST = {
 }  # fmt: skip
 """Minimum of each numeric argument."""
 MOST = {"workers": 1024, "replicas": 32_767, "min_isr": 32_767}
-"""Maximum of some numeric arguments. Kafka stores numbers of replicas in 16 bits."""
+"""Maximum of some numeric arguments. Kafka stores the number of replicas in 16 bits."""
 FINITE = ("memory", "timeout", "within")
 """Arguments that must be finite: durations and sizes. Budgets may be infinite."""
 

@@ -60,7 +60,7 @@ def crashes_measured() -> dict[str, Any]:
 
 
 def stale_crashes() -> list[str]:
-    """Return the numbers of replicas for which the tables were measured with another model."""
+    """Return the replica counts for which the tables were measured with another model."""
     known = crashes_measured()
     return [name for name in SIZES if name in known and known[name].get("mark") != crashes_mark(name)]
 

@@ -165,7 +165,7 @@ def tolerance(
 ) -> Tolerance:
     """Return all minimal combinations of faults that violate a property.
 
-    `costs` maps each kind of fault to its cost. The numbers of all other faults are in `constants`. `look` runs a
+    `costs` maps each kind of fault to its cost. `constants` sets the number of all other faults. `look` runs a
     search with `options`. A model that raises an error with some faults also raises the error with more faults, so
     larger combinations are reported as unknown. If no combination can be decided, the model's DomainError is raised.
     """

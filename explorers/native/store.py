@@ -81,7 +81,7 @@ class Position:
 
 
 def sizes(row: np.dtype[Any], most_successors: int, batch: int, batches: int) -> tuple[int, int]:
-    """Return the numbers of states per batch and of batches per round that fit in memory, at most `batch` and
+    """Return the number of states per batch and of batches per round that fit in memory, at most `batch` and
     `batches`. The number of batches is reduced before their size, because the order of states depends only on the size.
     """
     each = max(1, most_successors) * (row.itemsize + BESIDE)
