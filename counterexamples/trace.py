@@ -44,10 +44,10 @@ ARCHIVE = File(__file__).parent / "archive"
 class Trace:
     """The steps of a protocol from an initial state, and their finding.
 
-    `prop` is violated in the last state or, if it is a witness, reached there. If `prop` is None, no action is enabled
-    then. For a property of behaviours, `args` are the values of its parameters. Such a trace either violates the
-    property and repeats forever from the state with index `loop`, or is the `worst` path that the property allows.
-
+    `prop` is violated in the last state or, if it is a witness, reached there. If no `prop` is given, no action is
+    enabled in the last state. For a property of behaviours, `args` are the values of its parameters. The trace then
+    violates the property and repeats forever from the state with index `loop`, or is the `worst` path that the property
+    allows.
     `initial` contains the parameters of the machine's initial action, or None if there is only one initial state.
     `removed` is the guard that the protocol omits, or None. If `kafka` is set, it is the release that deviates from the
     model at the last step, and there is no property. If `recorded` is set, it names the partition of a cluster's
@@ -173,7 +173,7 @@ def promises_of(prop: Property | None) -> tuple[tuple[str, str], ...]:
 def trace_of(
     result: Result, prop: str | None, *, lookup: Callable[[str], Protocol] = named_protocol, **about: Any
 ) -> Trace:
-    """Return the trace that an exploration found for a property or, if `prop` is None, for a deadlock. For `about`,
+    """Return the trace that an exploration found for a property or, if no `prop` is given, for a deadlock. For `about`,
     see `trace_of_path`. Raises UsageError if the exploration has no such trace.
     """
     path = result.deadlock if prop is None else result.of(prop).path
@@ -202,7 +202,7 @@ def trace_of_path(
     item: PropertyResult | None = None,
     **about: Any,
 ) -> Trace:
-    """Return the trace along a path that decides a property at its end or, if `prop` is None, ends in a deadlock.
+    """Return the trace along a path that decides a property at its end or, if no `prop` is given, ends in a deadlock.
     `item` is the verdict on the property, which is needed if the path alone does not determine it. `about` may give the
     trace's version, whether it is normalized, and the guard that the path omits.
     """

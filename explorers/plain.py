@@ -48,7 +48,7 @@ class PlainSearch(Stoppable):
         self.together: set[str] = set()
         self.generated = 0
         self.steps = dict.fromkeys(self.fired, 0)
-        """For each action, the sum of the hashes of the action's steps."""
+        """The sum of the hashes of each action's steps."""
         self.ends: list[Key] = []
         self.levels: list[int] = []
         self.at: Key | None = None

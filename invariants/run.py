@@ -41,7 +41,7 @@ class Run:
     title: str = ""
     """Name of the run within its protocol; if empty, the values of its constants."""
     trace: Mapping[str, str] = field(default_factory=dict)
-    """For each property, the file name of its archived trace, if it is not named after the protocol and property."""
+    """The file name of each property's archived trace, if it is not named after the protocol and property."""
     serves: str = ""
     """Purpose of the run, used if no entry names the run."""
 
@@ -122,8 +122,8 @@ class Evidence:
     driven: tuple[str, ...] = ()
     """For a hypothesis that no model covers: the patch releases in whose classes the bug was reproduced."""
     harm: str = ""
-    """For a hypothesis that no model covers: the verdict of `fencepost reproduce`, such as `lost`."""
+    """The verdict of `fencepost reproduce`, such as `lost`, for a hypothesis that no model covers."""
     without_elr: str = ""
-    """For a hypothesis that no model covers: the harm without eligible leader replicas, if it differs."""
+    """The harm without eligible leader replicas, if it differs, for a hypothesis that no model covers."""
     repair: str = ""
     """For a hypothesis that no model covers: the fix."""

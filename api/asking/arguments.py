@@ -162,7 +162,7 @@ _LISTS: dict[str, tuple[type | UnionType, str]] = {
     "Iterable[str | Path]": (str | PathLike, "a list of paths"),
     "Iterable[Property]": (Property, "a tuple of the results of @always, @step(...) and @sometimes"),
 }
-"""For each annotation of a list, the type of its items and a hint for messages. A string is one item."""
+"""The type of the items, and a hint for messages, for each annotation of a list. A string is one item."""
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "str": (lambda value: isinstance(value, str), "text"),
     "bool": (lambda value: isinstance(value, bool), "True or False"),
@@ -178,4 +178,4 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "Cluster": (_is_cluster, 'a master such as "local[2]", or Cluster(...)'),
     "Callable[[], bool]": (callable, "a function that returns true when the search should stop"),
 }  # fmt: skip
-"""For each annotation, a test of the argument's type and a hint for the error message."""
+"""A test of the argument's type, and a hint for the error message, for each annotation."""

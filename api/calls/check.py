@@ -95,7 +95,7 @@ def check(
     `progress` is called with events while the search runs. If `cancel` returns true or the user presses Ctrl-C, the
     result is partial, and `why_stopped` gives the reason. The plain semantics, which defines the result, expands
     `cross_check` stored states again. By default, it expands as many states as it can in a tenth of the search time or
-    0.1 s. 0 turns this off. Raises MismatchError if the engines differ, another FencepostError for bad arguments.
+    0.1 s. 0 turns this off. Raises MismatchError if the engines differ, and another FencepostError for bad arguments.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     choose_engine(engine)

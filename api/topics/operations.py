@@ -37,7 +37,7 @@ HARMFUL = ("lost", "vanished", "leaderless", "out", "behind", "misassigned", "re
 OUTCOMES = (*HARMFUL, "not-measured", "kept", "safe", "impossible")
 """Outcomes of operations, from worst to best. `kept` was observed on clusters, and `safe` was proved by a search."""
 SAFE = {"lost": "loses no records", "returned": "shows no deleted record again"}
-"""For each outcome, a description of a model in which no history has this outcome."""
+"""A description, for each outcome, of a model in which no history has this outcome."""
 PLACES = ("clusters", "classes", "model")
 
 
@@ -351,7 +351,7 @@ def _by_version(operation: Operation, asked: Settings) -> Iterator[Json]:
 
 
 def _alone(operation: Operation, asked: Settings) -> Iterator[Json]:
-    """For each finding of this release, yield the shortest known loss of a record with all other findings fixed."""
+    """Yield, for each finding of this release, the shortest known loss of a record with all other findings fixed."""
     for name, item in _known(asked).items():
         if name not in operation.alone:
             continue

@@ -41,7 +41,7 @@ class CheckedRun:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A test case for a property of a run or, if `prop` is None, for the entire run."""
+    """A test case for a property of a run or, if no `prop` is given, for the entire run."""
 
     report: CheckedRun
     name: str

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @options.normalize_option
 @options.expect_option(FOUND)
 @option(
-    "--trace", metavar="DIR", help="For each violated property, write a trace from its smallest cell to this folder."
+    "--trace", metavar="DIR", help="Write a trace of each violated property, from its smallest cell, to this folder."
 )
 @option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the traces.  [default: on]")
 @option("--html", type=options.Writable(), help="Write the report to this file, as an HTML page with a heat map.")

@@ -284,8 +284,8 @@ _WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)
 def summary(prop: Property, constants: Constants, findings: list[BehaviourFinding]) -> PropertyResult:
     """Return the worst verdict over all arguments.
 
-    If several findings are equally bad, the nearest is chosen; if several are equally near, the first in declaration
-    order. The nearest finding depends only on the graph, so every engine reports the same arguments. The length of the
+    If several findings are equally bad, the nearest is chosen; if several are equally near, the first one declared is
+    chosen. The nearest finding depends only on the graph, so every engine reports the same arguments. The length of the
     loop is not compared, because an engine need not find the shortest loop.
     """
     chosen = min(

@@ -49,7 +49,7 @@ class Worker:
     place: np.ndarray[Any, Any]
     queue: np.ndarray[Any, Any]
     found: np.ndarray[Any, Any]
-    """For each step property, the row that decides the property, or -1 if the property is not checked."""
+    """The row that decides each step property, or -1 if the property is not checked."""
     opened: np.ndarray[Any, Any] | None = None
 
     @classmethod

@@ -292,7 +292,7 @@ def rebuild(table: U32s, hashes: U64s, count: I64) -> None:
 def find(
     words: U64ss, hashes: U64s, order: U32s, first: I64, last: I64, table: U32s, stored: U64ss, out: I64s, base: I64
 ) -> None:
-    """For each state in order[first:last], write its number plus `base`, or -1 if the state is not stored."""
+    """Write the number, plus `base`, of each state in order[first:last], or -1 if the state is not stored."""
     slots = np.uint64(table.shape[0])
     for position in range(first, last):
         if position + AHEAD < last:

@@ -290,7 +290,7 @@ class Spots:
         self.found: list[Spot] = []
         self.depends: list[Depending] = []
         self.widest: list[int] = []
-        """For each number that depends on constants, the value with the largest magnitude among all runs."""
+        """The value with the largest magnitude among all runs, for each number that depends on constants."""
         self._known: dict[tuple[int, bool], int] = {}
 
     def record(

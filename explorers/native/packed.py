@@ -336,7 +336,7 @@ def enter_keys(part: I64s, keys: U64s) -> I64:
 
 @kernel
 def find_keys(part: I64s, keys: U64s, out: I64s) -> None:
-    """For each key, write the number of its state, or -1 if the state is not stored."""
+    """Write the number of each key's state, or -1 if the state is not stored."""
     slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
     table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
     for n in range(keys.shape[0]):

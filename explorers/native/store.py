@@ -64,7 +64,7 @@ class Position:
     depth: int = 1
     next_round: int = 0
     starts: list[int] = field(default_factory=list)
-    """For each owner, the number of the first state of the level that is being expanded."""
+    """The number of each owner's first state of the level that is being expanded."""
     ends: list[int] = field(default_factory=list)
     judged: list[int] = field(default_factory=list)
     levels: list[int] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Position:
     deadlock: int = -1
     initial: int = 0
     found: dict[str, int] = field(default_factory=dict)
-    """For each decided property, the state that decides it or begins the deciding step: owner + number * OWNERS."""
+    """The state that decides each decided property or begins the deciding step: owner + number * OWNERS."""
     seconds: float = 0.0
 
 
@@ -214,7 +214,7 @@ class Partition:
         self, words: np.ndarray[Any, Any], hashes: np.ndarray[Any, Any], chosen: np.ndarray[Any, Any],
         out: np.ndarray[Any, Any], base: int = 0,
     ) -> None:  # fmt: skip
-        """For each `chosen` row, write the state's number plus `base`, or -1 if the state is not stored."""
+        """Write the state's number, plus `base`, for each `chosen` row, or -1 if the state is not stored."""
         if self.keys is None:
             self.kernels.module.find(words, hashes, chosen, 0, len(chosen), self.table, self._stored, out, base)
         else:
@@ -242,7 +242,7 @@ class Partition:
         self._reserve(int(self.facts[packed.LEFT]))
 
     def pack(self, trees: Trees, base: int, fresh_base: int) -> None:
-        """Switch to keys. The level being expanded begins with state `base`, the next level with `fresh_base`."""
+        """Switch to keys. The level being expanded begins with state `base`; the next one begins with `fresh_base`."""
         keys = missing(self.count)
         trees.add(self._stored[: self.count], keys)
         self.trees, self.base, self.table = trees, base, self.table[:0]

@@ -52,7 +52,7 @@ class Block:
     level: int
     partition: int
     firsts: tuple[int, ...]
-    """For each owner, the number of the owner's first state in the block."""
+    """The number of each owner's first state in the block."""
     shares: tuple[int, ...]
     rows: np.ndarray[Any, Any]
     ancestors: np.ndarray[Any, Any]

@@ -103,7 +103,7 @@ class Work:
 @dataclass(kw_only=True)
 class Share:
     found: dict[str, int] = field(default_factory=dict)
-    """For each decided property, the number of the first state that decides it or begins the deciding step."""
+    """The number of the first state that decides each decided property or begins the deciding step."""
     failed: bytes = b""
     """Rows of the states in which a check failed."""
     decided: tuple[str, ...] = ()

@@ -247,7 +247,7 @@ class Bag:
     """A message whose fields are all zero."""
     first: list[Rec]
     removed: list[Flag]
-    """For each slot, whether the slot's message has been removed."""
+    """Whether each slot's message has been removed."""
     ordered: bool
     fact: Flag = True
     """The condition that a bag of variables is in canonical order."""

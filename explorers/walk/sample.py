@@ -97,7 +97,7 @@ class _Tally:
         self.walks = self.steps = self.stuck = self.longest = self.faults = self.log = 0
         self.count = np.zeros(properties, np.int64)
         self.first = np.full((properties, 2), NEVER, np.int64)
-        """For each property, the smallest number of steps that decided it, and the first walk with that number."""
+        """The smallest number of steps that decided each property, and the first walk with that number."""
         self.fired = np.zeros(actions, np.int64)
         self.sketch = np.zeros(REGISTERS, np.uint8)
 

@@ -97,7 +97,7 @@ class Walker:
         places = {item.name: (False, place) for place, item in enumerate(self._of_states)}
         places |= {item.name: (True, place) for place, item in enumerate(self._of_steps)}
         self._columns = [places[item.name] for item in properties]
-        """For each property, whether it is about steps, and its index in the kernel among properties of that kind."""
+        """Whether each property is about steps, and its index in the kernel among properties of that kind."""
         self._kernel = partial(walk_kernel(), self.module.expand, self.module.judge)
 
     def walk(

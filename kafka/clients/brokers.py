@@ -1,4 +1,4 @@
-"""Scripted brokers that listen on loopback addresses. The cluster sets their answers, the history their timing."""
+"""Scripted brokers that listen on loopback addresses. The cluster sets their answers; the history sets the timing."""
 
 import asyncio
 from collections.abc import Callable

@@ -84,7 +84,7 @@ class Play:
     lag: float = 0.0
     """Longest time, in seconds, for which the machine was too busy to run the brokers, and perhaps the client."""
     pauses: dict[float, float] = field(default_factory=dict)
-    """For each answer that named another leader: its time, and the end of the pause before further answers."""
+    """Each answer that named another leader: its time, and the end of the pause before further answers."""
     broken: str = ""
     begun_again: str = ""
     """If the history was played twice, why the first attempt failed."""

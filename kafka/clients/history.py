@@ -96,7 +96,7 @@ OF_PRODUCER = {
     "controller_elects_leader": "controller-elects-leader 0 {other}; broker-learns 0 {image}; broker-learns 1 {image}",
     "broker_restarts": "broker-keeps-last-batch {other}",
 }
-"""For each action of the model of idempotent producers, the moves that play it; `other` is a follower."""
+"""The moves that play each action of the model of idempotent producers; `other` is a follower."""
 APPLICATION = {
     "client_commits": "the application commits its position with the leader epoch of the previous record",
     "client_commits_without_epoch": "the application commits its position without a leader epoch",

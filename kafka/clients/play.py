@@ -65,7 +65,7 @@ class Player:
         self.polling: set[Request] = set()
         self.held: dict[bool, Request | None] = {True: None, False: None}
         self.outstanding: dict[str, int] = {}
-        """For each partition, values that the client must write or read."""
+        """Values that the client must write or read, for each partition."""
         self.reported: set[int] = set()
         self.done = asyncio.Event()
         self.has_begun = False

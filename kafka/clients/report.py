@@ -86,14 +86,14 @@ class ClientOutcome:
     broken: Counter[str] = field(default_factory=Counter)
     failures: dict[str, list[Failure]] = field(default_factory=dict)
     exercised_in: Counter[str] = field(default_factory=Counter)
-    """For each rule, the number of histories in which the client could have violated it."""
+    """The number of histories in which the client could have violated each rule."""
     undone: Counter[str] = field(default_factory=Counter)
     begun_again: Counter[str] = field(default_factory=Counter)
-    """For each reason, the number of histories that had to be played twice."""
+    """The number of histories that had to be played twice, by reason."""
     deaths: int = 0
     played: list[History] = field(default_factory=list)
     recorded: dict[tuple[str, str], list[bool | None]] = field(default_factory=dict)
-    """For each history whose file names a rule, whether each play violated the rule; None if the rule did not apply."""
+    """Whether each play of a history whose file names a rule violated the rule; None if the rule did not apply."""
     wanted: int = 0
     followed: int = 0
     seconds: float = 0.0
@@ -168,7 +168,7 @@ class ClientOutcome:
         return ", and ".join(reason for reason, holds in reasons if holds)
 
     def claims(self) -> Iterator[str]:
-        """For each violation that a file records, yield how often it recurred when the file's history was played."""
+        """Yield how often each violation that a file records recurred when the file's history was played."""
         for (name, rule), found in self.recorded.items():
             unable = found.count(None)
             without = f"; the rule did not apply in {'any' if unable == len(found) else unable}" if unable else ""

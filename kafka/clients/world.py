@@ -111,7 +111,7 @@ class World:
         self.logs: dict[tuple[int, int, int], list[Record]] = {}
         self.starts: dict[int, int] = {}
         self.copies: dict[int, Copy] = {}
-        """For each partition, the copy on the follower that serves consumers."""
+        """The copy of each partition on the follower that serves consumers."""
         self.committed: dict[int, tuple[int, int]] = {}
         """Committed offset of each partition, with its leader epoch or -1."""
         self.has_groups = history.has("client_commits", "client_commits_without_epoch", "client_restarts")
@@ -121,9 +121,9 @@ class World:
         self.silent: set[int] = set()
         """Brokers that process requests but do not answer."""
         self.snapshots: dict[tuple[int, int], int] = {}
-        """For each broker and partition, the log end offset when the broker restarted from a snapshot."""
+        """The log end offset of each broker and partition when the broker restarted from a snapshot."""
         self.expired: dict[int, int] = {}
-        """For each partition, the log end offset when the brokers forgot its producers."""
+        """The log end offset of each partition when the brokers forgot its producers."""
         for partition in range(self.c.partitions):
             for epoch in range(newest(self.s).partition[partition].epoch + 1):
                 self.logs[partition, 0, epoch] = []

@@ -156,7 +156,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     @property
     def servers(self) -> str:
-        """The addresses for clients: those of the brokers or, if there are none, those of the controllers."""
+        """The addresses for clients: those of the brokers or, if only controllers run, those of the controllers."""
         return ",".join(f"127.0.0.1:{self.port(node)}" for node in self.shape.brokers or self.controllers)
 
     def begin(self) -> None:

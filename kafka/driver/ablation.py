@@ -42,7 +42,7 @@ class Ablation:
     kafkas: Mapping[Place, Check] = field(default_factory=dict)
     physical: Mapping[str, tuple[Place | str, ...]] = field(default_factory=dict)
     bounds: Mapping[str, tuple[Place | str, ...]]
-    """For each reason, the guards that only bound the model. A string is a pattern for conditions in any action."""
+    """The guards that only bound the model, by reason. A string is a pattern for conditions in any action."""
     not_driven: Mapping[str, str]
     rules: tuple[str, ...]
     unseen: Callable[[Constants], Mapping[str, str]]

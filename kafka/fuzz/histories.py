@@ -50,7 +50,7 @@ REPAIRED_IN = {
     "4.0.1": ("KAFKA-19383", "but its ID is"), "4.0.2": ("KAFKA-19571", "takes a directory"),
     "4.1.0": ("KAFKA-18106", "not know it"), "4.1.2": ("KAFKA-19571", "takes a directory"),
 }  # fmt: skip
-"""For each release, a bug that it fixes, and words from the message of the bug's violation."""
+"""A bug that each release fixes, and words from the message of the bug's violation."""
 HEAD = "fencepost fuzz 1"
 SCHEDULE = "schedule"
 """The step of a script that stands for a schedule of threads."""
@@ -277,7 +277,7 @@ class Repaired:
     @cached_property
     def _fixed(self) -> tuple[Fuzzer, tuple[str, ...]]:
         """A process in which each replay turns on the fixes that it names, and the names of the fixes that fit the
-        release. One process for all fixes is fast: a process needs seconds to load Kafka's classes, a replay 0.1 s.
+        release. One process for all fixes is fast: loading Kafka's classes takes seconds; a replay takes 0.1 s.
         """
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fencepost-repairs-"))
         fit = self.kit.switched(REPAIRS, Path(folder))

@@ -28,7 +28,7 @@ MODULES = "java.se,jdk.unsupported,jdk.management,jdk.zipfs"
 HANGS = 20  # processes in a run
 FIGURE = "locks"
 REPAIRED_IN = {"3.9.2": ("KAFKA-18723", "epoch")}
-"""For each release, a race that it fixes, and a word from the message of the race's violation."""
+"""A race that each release fixes, and a word from the message of the race's violation."""
 AGAIN, ENOUGH = 300, 3
 """How many schedules of a story are run to attribute a violation, and how many of them must show it again."""
 

@@ -48,7 +48,7 @@ class Property:
 
     `on` limits a predicate over transitions to those of one action; the predicate then takes the action's parameters
     too. If the property is about whole behaviours, `eventual` describes them, and `function` must eventually hold.
-    `params` are the property's own parameters. A property must hold for all of these, a witness for one.
+    `params` are the property's own parameters. A property must hold for all of these; a witness must hold for one.
     """
 
     name: str

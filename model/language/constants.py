@@ -174,7 +174,7 @@ class Constants:
             name: max(int(self.values[name]), item.room) if item.sort in (SHAPE, CAPACITY) else int(item.high)
             for name, item in declared.items()
         }
-        """For each constant, the maximum value that fits in the compiled shape."""
+        """The maximum value of each constant that fits in the compiled shape."""
         self.__dict__.update(
             self.values
         )  # found before the class's attributes, for speed: models read them all the time

@@ -429,7 +429,7 @@ class Guards:
     found: dict[str, list[tuple[tuple[int, int], int, str]]]
     """For each `require` of an action: the line and column where the call starts, its last line, and the condition."""
     bounds: dict[str, tuple[str | None, ...]]
-    """For each guard of an action: the constant whose bound the guard enforces, or None for a rule of the protocol."""
+    """The constant whose bound each guard of an action enforces, or None for a rule of the protocol."""
     declared: tuple[str, ...]
     """Constants whose bounds are enforced by guards or effects, in the order of the constants."""
     numbers: dict[tuple[str, int], int] = field(default_factory=dict, compare=False)

@@ -44,7 +44,7 @@ LISTED = (
         "DescribeConfigs",
         32,
         Operation.COMPONENT,
-        "the metadata cache for topics and groups, the dynamic config for brokers",
+        "the metadata cache for topics and groups, and the dynamic config for brokers",
     ),
     Listed("DescribeLogDirs", 35, Operation.COMPONENT, "the replica manager"),
     Listed("DescribeDelegationToken", 41, Operation.COMPONENT, "the delegation token manager"),
