@@ -44,10 +44,10 @@ ARCHIVE = File(__file__).parent / "archive"
 class Trace:
     """The steps of a protocol from an initial state, and their finding.
 
-    `prop` is violated in the last state or, if it is a witness, reached there. If no `prop` is given, no action is
-    enabled in the last state. For a property of behaviours, `args` are the values of its parameters. The trace then
-    violates the property and repeats forever from the state with index `loop`, or is the `worst` path that the property
-    allows.
+    `prop` is violated in the last state or, if it is a witness, reached there. If there is no `prop`, the last state
+    enables no action. For a property of behaviours, `args` are the values of its parameters. Such a trace violates the
+    property and repeats forever from the state with index `loop`, or is the `worst` path that the property allows.
+
     `initial` contains the parameters of the machine's initial action, or None if there is only one initial state.
     `removed` is the guard that the protocol omits, or None. If `kafka` is set, it is the release that deviates from the
     model at the last step, and there is no property. If `recorded` is set, it names the partition of a cluster's
