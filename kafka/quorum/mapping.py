@@ -63,7 +63,7 @@ ACTIONS: dict[str, Act] = {
         "MockLog.deleteBeforeSnapshot."),
     "follower_loads_snapshot": Act(lambda _, follower: f"load {follower}",
         "KafkaRaftClient.handleFetchResponse with the leader's answer; the leader handles each FetchSnapshot "
-        "request, and the follower handles its answer, until the follower sends its next fetch."),
+        "request, and the follower handles the answer, until the follower sends its next fetch."),
     "answer_is_lost": Act(lambda _, follower: f"lose-answer {follower}",
         "The follower's request timeout expires, and the follower fetches from this bootstrap server."),
 }  # fmt: skip
