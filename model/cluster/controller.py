@@ -86,7 +86,7 @@ def controller_fences_broker(s: State, c: C, broker: int) -> None:
 def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     """The controller unfences a running broker that has applied its own registration; it may then be elected.
 
-    ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader changes; the ELR is cleared if it
+    ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader changes; the ELR is cleared if ELR
     was turned off. A broker that has requested a shutdown is never unfenced
     (BrokerHeartbeatManager.calculateNextBrokerState).
     """

@@ -242,7 +242,7 @@ def candidate_wins(s: State, c: C, candidate: int) -> None:
 
 
 def hears_of(s: State, c: C, node: int, leader: int) -> bool:
-    """Return whether a node learns of a leader. Voters learn from the leader, observers from a node that they query.
+    """Return whether a node learns of a leader. Voters learn from the leader; observers must query a node.
 
     Before KAFKA-19354, an observer whose fetch timeout has expired ignores responses that name the same leader.
     """
