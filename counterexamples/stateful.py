@@ -162,7 +162,7 @@ def settings(chosen: Profile, phases: tuple[str, ...], database: Any = None) -> 
 
 
 def try_schedules(walker: Walker, chosen: Profile = DEVELOPMENT) -> Tried:
-    """Search with Hypothesis for a schedule that violates a property; raise UsageError without Hypothesis."""
+    """Search with Hypothesis for a schedule that violates a property; raise UsageError if Hypothesis is missing."""
     driver = Driver(walker, chosen)
     hypothesis()
     from hypothesis import given

@@ -369,7 +369,7 @@ LIVENESS = (reads_end, reads_end_with_a_fair_choice, unchecked_requests_end, sto
 
 @always
 def nothing_is_half_stored(s: State, c: C) -> bool:
-    """If storeLatest is atomic, no call has compared the contexts without yet storing the later one."""
+    """If storeLatest is atomic, no call has compared the contexts but not yet stored the later one."""
     return not c.atomic_store or not any(call.merged for call in s.call)
 
 

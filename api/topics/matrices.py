@@ -44,11 +44,11 @@ def base_run(name: str, title: str) -> Run:
 
 
 _TEXTS: dict[tuple[int, ...], tuple[object, list[str]]] = {}
-"""Cached texts of machines. The machines are stored too, because Python might otherwise reuse their ids."""
+"""Cached strings for machines. The machines are stored too, because Python might otherwise reuse their ids."""
 
 
 def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return the texts of a machine; they are cached, because several pages need them."""
+    """Return the strings that represent a machine; they are cached, because several pages need them."""
     key = (id(machine), *map(id, properties))
     if key not in _TEXTS:
         _TEXTS[key] = (machine, properties), texts(machine, properties)

@@ -27,7 +27,7 @@ class Asking:
     queries: int = 0
     seconds: float = 0.0
     left: float | None = None
-    """Seconds left for several questions together, or None without a time limit."""
+    """Seconds left for several questions together, or None if there is no time limit."""
 
     def add(self, *flags: Flag) -> None:
         self.solver.add(*map(boolean, flags))

@@ -274,7 +274,7 @@ def _aborted(events: list[LogRecord]) -> list[tuple[int, int]]:
 
 
 def _whole(text: str | None) -> int | None:
-    """Return a setting as an integer, or None if Kafka's controller would have rejected the text."""
+    """Return a setting as an integer, or None if Kafka's controller would have rejected the string."""
     return int(text) if text is not None and WHOLE.fullmatch(text) else None
 
 

@@ -94,7 +94,7 @@ def ground_of(bound: Binding, base: Constants, sizes: Sizes) -> Ground:
 
 
 def variant_rows(bound: Binding, constants: Constants) -> list[VariantRow]:
-    """Return a row for each guard that is a check in Kafka, and for each constant that is a rule of Kafka."""
+    """Return a row for each guard that is a check in Kafka, and for each constant that is one of Kafka's rules."""
     rows = []
     ablation, shadowed = bound.ablation, bound.ablation.shadowed(constants)
     kafkas = [guard for guard in guards(bound.machine) if not guard.part and ablation.whose(guard) is Whose.KAFKA]

@@ -1,4 +1,4 @@
-"""The mapping of `broker-sessions` to BrokerLifecycleManager and to the controller, under the driver's clock."""
+"""The mapping of `broker-sessions` to BrokerLifecycleManager and to the controller, with the driver's clock."""
 
 from typing import Any
 

@@ -11,7 +11,7 @@ from fencepost.model.language import Constants, Machine, Range, Record, action, 
 
 class C(Constants):
     lease = bound(3, low=1, high=5, meaning="ticks for which the holder may use the lease")
-    skew = bound(1, low=0, high=3, meaning="ticks that the server's clock may be ahead of the holder's")
+    skew = bound(1, low=0, high=3, meaning="ticks by which the server's clock may be ahead of the holder's")
 
 
 class State(Record):
