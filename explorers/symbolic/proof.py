@@ -61,7 +61,7 @@ class Proof:
     broken: tuple[MoveAnswer, ...] = ()
     """Steps that break a property, smallest counterexample first."""
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The bounds that a step of each action may exceed (an error), from a state that satisfies the invariant."""
+    """The bounds that each action's steps may exceed (an error) from a state that satisfies the invariant."""
     forgotten: tuple[str, ...] = ()
     pair: Pair | None = None
     history: History | None = None
