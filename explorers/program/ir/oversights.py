@@ -249,7 +249,7 @@ def unshared_bounds(program: Program) -> frozenset[str]:
 
 
 def shrinking_in_record(record: type[Record]) -> Iterator[str]:
-    """Yield the constants whose increase may change a record in other ways than by adding capacity."""
+    """Yield the constants whose increase may change a record in ways other than adding capacity."""
     for field in every_field(record):
         match field:
             case BagOf():
