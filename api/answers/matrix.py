@@ -94,7 +94,7 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> Json:
 
 
 def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts: bool = True) -> Json:
-    """Return a row as JSON: subject, purpose, and a cell for each property. With `texts`, include trace files."""
+    """Return a row as JSON: subject, purpose, and a cell for each property. If `texts` is set, include trace files."""
     row, result, left = outcome.row, outcome.result, outcome.departure
     data: Json = {
         "row": row.name,

@@ -84,8 +84,8 @@ def ask(
     If `what` is already a question, it is returned unchanged.
 
     `find_subject` explains `what` and `properties`. Constants are given by name in `constants` or `more`, as numbers,
-    booleans or words. `only` limits the properties by name. With `walks`, properties of behaviours are omitted unless
-    named, because walks are finite.
+    booleans or words. `only` limits the properties by name. If `walks` is set, properties of behaviours are omitted
+    unless named, because walks are finite.
     """
     if isinstance(what, Question):
         return what

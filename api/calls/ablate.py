@@ -155,8 +155,8 @@ def ablate(
 
     `guards` selects rows by name, and `also` adds a row for each given value of a constant. `workers` is the number of
     rows searched in parallel. `budget` and `max_states` limit each row, and `memory` limits all rows together, in
-    bytes. With `liveness`, leads-to and at-most properties are checked too, in rows in which no safety property is
-    violated. With `cluster`, the rows are searched on Spark.
+    bytes. If `liveness` is set, leads-to and at-most properties are checked too, in rows in which no safety property is
+    violated. If `cluster` is given, the rows are searched on Spark.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     if liveness:

@@ -88,8 +88,8 @@ def check(
     limits the properties by name.
 
     `budget` is in seconds, and `memory` is in bytes, by default 80 % of the available memory. `workers` 0 stands for
-    all processors. `spill` is a folder for data that a search accesses sequentially: parents and unfinished levels.
-    With `symmetry`, states that differ only by swapping interchangeable values count as one state. The model declares
+    all processors. `spill` is a folder for data that a search accesses sequentially: parents and unfinished levels. If
+    `symmetry` is set, states that differ only by swapping interchangeable values count as one state. The model declares
     which values are interchangeable, and the declaration is verified. After the search, reached bounds are raised one
     at a time for `grow` seconds in total. The result's `growth` lists the bounds up to which each verdict is stable.
     `progress` is called with events while the search runs. If `cancel` returns true or the user presses Ctrl-C, the

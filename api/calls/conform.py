@@ -85,8 +85,8 @@ def conform(
     `kafka` is a release such as "4.1.2", whose jars Maven downloads, and `jars` is a folder of jars to use instead. By
     default, the executed walks together take every transition of a small state graph, whose constants can be changed.
     Instead, `walks` executes that many random walks of up to `depth` steps, and `traces` executes histories from files.
-    With `lines`, the result lists the executed lines of Kafka's classes. `budget` is in seconds, and `workers` is the
-    number of processes that run Kafka's classes. Each difference is written to the folder `output`, as a trace.
+    If `lines` is set, the result lists the executed lines of Kafka's classes. `budget` is in seconds, and `workers` is
+    the number of processes that run Kafka's classes. Each difference is written to the folder `output`, as a trace.
     """
     from fencepost.kafka.conform import histories
 

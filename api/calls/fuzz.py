@@ -88,9 +88,9 @@ def fuzz(
     that every loss is a bug. Each violation is shortened, and replayed with the fix of each known finding to identify
     its cause. The run ends after `histories` histories or `budget` seconds. `replay` is the file of a single history to
     execute instead. The shortest histories are written to the folder `output` as scripts. With pyarrow, all histories
-    are also written to the folder as Parquet, from which a stopped run continues. With `cluster`, Spark runs the same
-    histories, with a Java process in each Python worker.
-    With `threads`, threads of the brokers race, in one schedule per seed by a `scheduler` (random, pct, pos, or mixed).
+    are also written to the folder as Parquet, from which a stopped run continues. If `cluster` is given, Spark runs the
+    same histories, with a Java process in each Python worker. If `threads` is set, threads of the brokers race, in one
+    schedule per seed by a `scheduler` (random, pct, pos, or mixed).
     """
     if profile not in PROFILES:
         raise UsageError(f"there is no profile {profile!r}.{nearest(profile, PROFILES, 'The profiles are:')}")

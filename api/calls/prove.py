@@ -269,8 +269,8 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
     """Return the properties that a step violates under the plain semantics.
 
-    A property that raises an error counts as violated. With `normalize`, the error is raised instead, because the state
-    before the step is reachable.
+    A property that raises an error counts as violated. If `normalize` is set, the error is raised instead, because the
+    state before the step is reachable.
     """
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=normalize)

@@ -201,8 +201,8 @@ def placed_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | N
 def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path, *, normalize: bool) -> bool:
     """Return whether the base of a variant excludes a path, or satisfies the property at its end.
 
-    With `normalize`, values that only the variant uses may be removed, which changes later steps. The result is False
-    if the parameters of one of the path's actions differ in the base.
+    If `normalize` is set, values that only the variant uses may be removed, which changes later steps. The result is
+    False if the parameters of one of the path's actions differ in the base.
     """
     known = {item.name: item for item in base.actions}
     known |= {new.name: old for old, new in replaced_in(question.protocol.machine, base) if new is not None}

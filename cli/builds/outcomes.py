@@ -25,8 +25,8 @@ class End(StrEnum):
 
 @dataclass(frozen=True)
 class CheckedRun:
-    """One run as JSON data, with its protocol. `diagram(property)` returns the diagram of a violation. With `strict`,
-    warnings are failures.
+    """One run as JSON data, with its protocol. `diagram(property)` returns the diagram of a violation. If `strict` is
+    set, warnings are failures.
     """
 
     found: Protocol

@@ -33,8 +33,8 @@ class Departure:
 
 class MaskedSearch(Search):
     """An exhaustive search without one guard (or, for None, with all guards) that stores all states. Without a guard, a
-    step that leaves a domain is refused; with all guards, such a step is an error. With `stop_on_violation`, the search
-    ends after the level in which every property that can fail has failed.
+    step that leaves a domain is refused; with all guards, such a step is an error. If `stop_on_violation` is set, the
+    search ends after the level in which every property that can fail has failed.
     """
 
     def __init__(

@@ -198,7 +198,7 @@ class Range(Domain):
 
 @dataclass(frozen=True)
 class Index(Range):
-    """One of `count` numbered things, such as brokers or replicas. With `none`, the value may also be NONE."""
+    """One of `count` numbered things, such as brokers or replicas. If `none` is set, the value may also be NONE."""
 
     def __init__(self, count: Linear | int, *, none: bool = False) -> None:
         object.__setattr__(self, "low", NONE if none else 0)

@@ -75,8 +75,8 @@ class Path:
 class Interpreter:
     """A machine with given constants, on plain strict records.
 
-    With `bounded`, a step that would leave a domain is not taken; otherwise, such a step is an error. With `symmetry`,
-    steps lead to the canonical forms of states, but returned paths are paths of the original machine.
+    If `bounded` is set, a step that would leave a domain is not taken; otherwise, such a step is an error. With
+    `symmetry`, steps lead to the canonical forms of states, but returned paths are paths of the original machine.
     """
 
     def __init__(

@@ -61,9 +61,9 @@ def why_not_guards_alone(program: Program, name: str) -> str:
 def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> str:
     """Return why a larger budget may not allow all behaviours of a smaller one, or an empty string if it allows all.
 
-    `name` is the budget's constant. A larger budget may widen domains. With `errors`, a larger budget must not widen
-    domains, because every error with a smaller budget must also occur with a larger one. Checks that reject constants
-    are ignored, because a machine with rejected constants has no verdict.
+    `name` is the budget's constant. A larger budget may widen domains. If `errors` is set, a larger budget must not
+    widen domains, because every error with a smaller budget must also occur with a larger one. Checks that reject
+    constants are ignored, because a machine with rejected constants has no verdict.
     """
     field = budgets_of(program)[name]
     state = program.machine.state

@@ -29,7 +29,7 @@ End = Linear | int
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The numbers from `low` to `high`, which may be sums of constants; with `bits`, sets of that many members."""
+    """The numbers from `low` to `high`, which may be sums of constants; if `bits` is set, sets of that many members."""
 
     low: End
     high: End
