@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, NoReturn
 from fencepost.model.language.trees import TEXT, USER_MODULE
 
 Files = tuple[tuple[str, str], ...]
-"""Texts of the model's files, by path relative to the model's folder. The model's own file comes first."""
+"""Sources of the model's files, by path relative to the model's folder. The model's own file comes first."""
 _NUMBERS = count()
 _ONE_AT_A_TIME = RLock()
 
