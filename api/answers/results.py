@@ -248,7 +248,7 @@ class CheckResult(Printed, Result):
 
     @property
     def trace(self) -> Counterexample | None:
-        """The path of the first violation, or, if no property is violated, of the first worst case; otherwise None."""
+        """The path of the first violation or, if no property is violated, of the first worst case; otherwise None."""
         if self.violated:
             return self.traces[self.violated[0].name]
         worst = (item.name for item in self.properties if item.is_worst_case)

@@ -246,7 +246,7 @@ class _Matrix:
     def explore(
         self, rows: tuple[Row, ...], source: Source, behaviours: Callable[[], Result] | None, *, whole: bool
     ) -> tuple[Json, Result | None, tuple[Problem, ...]]:
-        """Search the unmodified machine (if `behaviours` is set) and then each unfinished row; return the matrix."""
+        """Search the unmodified machine (with `behaviours`, if given), then each unfinished row; return the matrix."""
         from fencepost.explorers.evidence.ablation import Ablation
 
         found, watch = self.question.protocol, self.watch

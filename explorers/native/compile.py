@@ -301,7 +301,7 @@ def generate(
     symmetry: bool = False,
 ) -> Source:
     """Return the module for a machine in the shape of these constants. If `masked`, the machine's guards can be turned
-    off at run time. If `symmetry` is given, new states are canonicalized.
+    off at run time. If `symmetry` is set, new states are canonicalized.
     """
     properties = tuple(item for item in properties if not item.kind.over_behaviours)
 
