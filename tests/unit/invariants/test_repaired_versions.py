@@ -135,7 +135,7 @@ def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_w
         "ELR)"
     )
     assert words["G-S4"].text == "kept according to Kafka's source code"
-    past = "violated before by HYP-2 (in kafka-3.5 to kafka-3.9; seen on "
+    past = "violated before by HYP-2 (in kafka-3.5 to kafka-3.9; seen with "
     assert words["G-S7"].text.startswith(f"{words['G-S4'].text}; {past}")
     for found in words.values():
         assert found.word in WORDS
