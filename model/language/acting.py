@@ -173,7 +173,7 @@ def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.Call() as call)
             ) if is_choice(function, call):
                 text = ast.unparse(call.args[0]) if len(call.args) == 1 else ""
-                domain = domain_of(eval(text, function.__globals__)) if text else None  # noqa: S307 (the model's source)
+                domain = domain_of(eval(text, function.__globals__)) if text else None  # noqa: S307 (model source)
                 if domain is None:
                     raise ModelError(
                         f"action {function.__name__}: {ast.unparse(item)!r} chooses from something that is not a "
