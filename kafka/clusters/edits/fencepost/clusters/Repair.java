@@ -93,6 +93,7 @@ public final class Repair {
             case "hyp-36" -> List.of(keepUnrecovered());
             case "hidden-checkpoint" -> List.of(writeCurrentLogs());
             case "hyp-37" -> List.of(lookUpHighWatermark());
+            case "replicated-transaction" -> List.of(forgetReplicatedTransactions());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
     }
@@ -102,6 +103,13 @@ public final class Repair {
         CtClass log = type("org.apache.kafka.storage.internals.log.UnifiedLog");
         log.getDeclaredMethod("maybeIncrementHighWatermark")
             .insertBefore(on("$1 = new org.apache.kafka.storage.internals.log.LogOffsetMetadata($1.messageOffset);"));
+        return log;
+    }
+
+    /** After a truncation, transactions that end below the high watermark do not count as unreplicated. */
+    private static CtClass forgetReplicatedTransactions() throws Exception {
+        CtClass log = type("org.apache.kafka.storage.internals.log.UnifiedLog");
+        log.getDeclaredMethod("truncateTo").insertAfter(on("this.producerStateManager().onHighWatermarkUpdated(this.highWatermark());"));
         return log;
     }
 
