@@ -49,6 +49,11 @@ KNOWN = {
         "move 1 1 1; stop 1; kill 0; boot 0"),
     "failed-while-moved": known(f"brokers=2 disks=2 {SHAPE} faults=1",
         "move 1 0 1; copy 1; fence 0; publish 1 0; fail 1 0"),
+    "replicated-transaction": known("brokers=2 disks=1 partitions=2 replicas=2 min-isr=2 elr=0 faults=0",
+        "write 1 1 1; abort 1; mark 1 1 1; fetch 0 1; follow 0 1; fence 0; fence 1; publish 1; heartbeat 1; "
+        "publish 1; publish 0; fetch 0 1; heartbeat 0; publish 1; follow 0 1; fetch 0 1; alter 1; follow 0 1; "
+        "publish 1; produce 1 1; fence 1; fetch 0 1; follow 0 1; mark 1 1 1; heartbeat 1; publish 0; publish "
+        "1; fetch 1; follow 1; fetch 1; alter 0; elect 1; delete 0 1; publish 1; mark 1 1 1"),
     # the follower's position in a segment of the replaced log becomes the position of the high watermark in the new log
     "hyp-37": known(f"brokers=2 disks=2 {SHAPE} faults=1",
         "write 0; fetch 1 0; follow 1 0; roll 0; fetch 1 0; move 0 0 1; copy 0; assign 0; copy 0; produce 0"),

@@ -108,7 +108,8 @@ public final class Repair {
 
     /** After a truncation, transactions that end below the high watermark do not count as unreplicated. */
     private static CtClass forgetReplicatedTransactions() throws Exception {
-        CtClass log = type("org.apache.kafka.storage.internals.log.UnifiedLog");
+        CtClass log = pool.getOrNull("kafka.log.UnifiedLog");  // in 3.x and 4.0
+        log = log == null ? type("org.apache.kafka.storage.internals.log.UnifiedLog") : log;
         log.getDeclaredMethod("truncateTo").insertAfter(on("this.producerStateManager().onHighWatermarkUpdated(this.highWatermark());"));
         return log;
     }
