@@ -100,7 +100,7 @@ public final class Repair {
 
     /** A leader looks up the position of the high watermark in its log, which may not be the log that a follower has read. */
     private static CtClass lookUpHighWatermark() throws Exception {
-        CtClass log = type("org.apache.kafka.storage.internals.log.UnifiedLog");
+        CtClass log = unifiedLog();
         log.getDeclaredMethod("maybeIncrementHighWatermark")
             .insertBefore(on("$1 = new org.apache.kafka.storage.internals.log.LogOffsetMetadata($1.messageOffset);"));
         return log;
@@ -108,8 +108,7 @@ public final class Repair {
 
     /** After a truncation, transactions that end below the high watermark do not count as unreplicated. */
     private static CtClass forgetReplicatedTransactions() throws Exception {
-        CtClass log = pool.getOrNull("kafka.log.UnifiedLog");  // in 3.x and 4.0
-        log = log == null ? type("org.apache.kafka.storage.internals.log.UnifiedLog") : log;
+        CtClass log = unifiedLog();
         log.getDeclaredMethod("truncateTo").insertAfter(on("this.producerStateManager().onHighWatermarkUpdated(this.highWatermark());"));
         return log;
     }
@@ -426,6 +425,12 @@ public final class Repair {
         partition.getDeclaredMethod("$anonfun$maybeReplaceCurrentWithFutureReplica$1").insertAfter(on("if ($1.isLeader()) {"
             + " $1.localLogOrException().assignEpochStartOffset($1.getLeaderEpoch(), $1.localLogOrException().logEndOffset()); }"));
         return partition;
+    }
+
+    /** Kafka's log, which is written in Scala in 3.x and 4.0. */
+    private static CtClass unifiedLog() throws NotFoundException {
+        CtClass log = pool.getOrNull("kafka.log.UnifiedLog");
+        return log == null ? type("org.apache.kafka.storage.internals.log.UnifiedLog") : log;
     }
 
     private static CtClass type(String name) throws NotFoundException {
