@@ -1,4 +1,4 @@
-"""An interpreter of the typed program that follows `docs/developing/program.md` alone, without the Python text.
+"""An interpreter of the typed program that follows `docs/developing/program.md` and docstrings of `nodes.py` alone.
 
 Tests compare it with the plain semantics.
 

@@ -1,4 +1,4 @@
-"""The nodes of the typed program, compared by identity. `docs/developing/program.md` defines what they mean."""
+"""The nodes of the typed program, compared by identity. Failures are in capitals. See `docs/developing/program.md`."""
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
