@@ -30,7 +30,7 @@ PROFILES = {
 REPAIRS = (
     *("hyp-16", "hyp-17", "hyp-12", "hyp-18", "hyp-13", "hyp-3", "hyp-10", "hyp-11", "hyp-14", "hyp-1", "hyp-21"),
     *("hyp-32", "hyp-24", "hyp-25", "hyp-26", "hyp-33", "hyp-34", "hidden-checkpoint", "hyp-28", "hyp-27"),
-    *("hyp-37", "replicated-transaction"),
+    *("hyp-37", "hyp-38", "replicated-transaction"),
 )
 """Findings fixed by edits to Kafka's classes, most frequent first."""
 SWITCHES = ("late-epoch-flush", "hyp-11", "failed-while-moved")

@@ -57,6 +57,8 @@ KNOWN = {
     # the follower's position in a segment of the replaced log becomes the position of the high watermark in the new log
     "hyp-37": known(f"brokers=2 disks=2 {SHAPE} faults=1",
         "write 0; fetch 1 0; follow 1 0; roll 0; fetch 1 0; move 0 0 1; copy 0; assign 0; copy 0; produce 0"),
+    "hyp-38": known("brokers=3 disks=2 partitions=2 replicas=2 min-isr=2 elr=1 faults=2",
+        "reassign 0 0 2; publish 2; fail 2 1"),
 }  # fmt: skip
 """Histories of 4.4.0 that are findings, as `fencepost fuzz` shortened them."""
 

@@ -1,4 +1,4 @@
-"""Disks that fail, are replaced or removed, and moves between disks (HYP-16 to 18, 24, 25, 27, 28, 30, 31, 33, 34, 37).
+"""Disks that fail, are replaced or removed; moves between disks (HYP-16 to 18, 24, 25, 27, 28, 30, 31, 33, 34, 37, 38).
 
 HYP-16: a replica stays eligible although its disk has failed, because its broker shuts down cleanly without that disk.
 Before 4.3, assigning another directory also empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs).
@@ -42,6 +42,9 @@ record's epoch and its own.
 
 HYP-37: the position of a follower's log end refers to a segment of the log that a move has replaced. The leader uses it
 as the position of the high watermark (Partition.maybeIncrementLeaderHW), and consumers read to the end of a segment.
+
+HYP-38: a broker with several directories assigns none to a replica that a reassignment has added, until it restarts or
+the partition's directories change (TopicDelta.localChanges). The controller does not notice that its directory fails.
 """
 
 from collections.abc import Sequence
@@ -450,6 +453,34 @@ def moving_disk_fails(stage: Stage) -> None:
     complete_replica_returns(stage)
 
 
+def added_replica_fails(stage: Stage) -> None:
+    """The replication factor is increased. Later, the new replica leads, and its disk fails."""
+    stage.create(replicas=[1, 3], min_isr=2)
+    stage.write(*OLD)
+    stage.reassign([2, 1, 3])
+    stage.wait(isr=[1, 2, 3], adding=[])
+    if stage.control:
+        stage.shut_down(2)
+        stage.start(2)
+        stage.wait(isr=[1, 2, 3])
+        stage.pause(REVERTS_SECONDS)
+    stage.elect()
+    stage.wait(leader=2)
+    log = stage.cluster.log(CONTROLLER)
+    stage.fail_disk(2)
+    stage.wait_log(CONTROLLER, log, "Directories .* in broker 2 marked offline")
+    stage.leaderless = not stage.reaches(MOVES_SECONDS, leader=1)
+    if stage.leaderless:
+        stage.note(f"broker 1 is not elected after {MOVES_SECONDS} s: broker 2 is the leader without a log")
+    stage.send("new")
+    stage.acknowledged("new", within=5)
+    stage.tell("Broker 2 restarts with a new disk.")
+    stage.shut_down(2)
+    stage.wait(leader=1)
+    stage.replace_disk(2)
+    stage.finish(isr=[1, 2, 3])
+
+
 def complete_replica_returns(stage: Stage) -> None:
     """The broker with all records restarts, but a broker without a log may lead; later, the latter gets a new disk."""
     stage.tell("Broker 2, which has all records, starts again.")
@@ -562,4 +593,8 @@ SCENARIOS = (
     replace(HYP_18, name="hyp-25", play=deleted_without_isr, delays=False, disks=(1,), causes=(Cause("hyp-25"),),
             title="a topic is deleted while its replicas are down, and later a disk that contained it fails",
             control="the topic is deleted after its replicas have restarted"),
+    replace(HYP_18, name="hyp-38", play=added_replica_fails, delays=False, elr=None,
+            causes=(Cause("hyp-38", since=(3, 9)),), since=(3, 9),
+            title="the replication factor is increased, and later the disk of the added replica fails",
+            control="the broker of the added replica restarts before its disk fails"),
 )  # fmt: skip

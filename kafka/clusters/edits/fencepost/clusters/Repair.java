@@ -91,6 +91,7 @@ public final class Repair {
             case "hyp-33" -> List.of(electNoneInAssignedOfflineDirectory(), judgeAssignedDirectory());
             case "hyp-35" -> List.of(readAgainAfterTruncation());
             case "hyp-36" -> List.of(keepUnrecovered());
+            case "hyp-38" -> List.of(assignAddedReplicas());
             case "hidden-checkpoint" -> List.of(writeCurrentLogs());
             case "hyp-37" -> List.of(lookUpHighWatermark());
             case "replicated-transaction" -> List.of(forgetReplicatedTransactions());
@@ -409,6 +410,15 @@ public final class Repair {
         CtClass machine = type("org.apache.kafka.raft.internals.KRaftControlRecordStateMachine");
         machine.getDeclaredMethod("truncateNewEntries").insertBefore(on("this.nextOffset = Math.min(this.nextOffset, $1);"));
         return machine;
+    }
+
+    /** A broker that becomes a replica of a partition assigns a directory to it, like a broker of a new partition. */
+    private static CtClass assignAddedReplicas() throws Exception {
+        CtClass delta = type("org.apache.kafka.image.TopicDelta");
+        AtomicInteger calls = new AtomicInteger();  // the first one asks the previous registration
+        replaceCalls(delta.getDeclaredMethod("localChanges"), named("directory").and(call -> calls.getAndIncrement() == 0),
+            "{ $_ = null; if (org.apache.kafka.metadata.Replicas.contains($0.replicas, $1)) { $_ = $proceed($$); } }");
+        return delta;
     }
 
     private static CtClass logManager() throws Exception {
