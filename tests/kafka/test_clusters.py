@@ -43,6 +43,7 @@ from tests.kafka.kafkas import on_kafka
         ("hyp-36 --kafka 4.4.0", "lost"),
         ("hyp-36 --kafka 3.9.2", "kept"),
         ("hyp-37 --kafka 4.4.0", "vanished"),
+        ("hyp-38 --kafka 4.4.0", "leaderless"),
     ],
 )  # fmt: skip
 def test_a_finding_does_harm_until_all_repairs_are_there_and_its_control_does_none(words: str, verdict: str) -> None:
