@@ -344,7 +344,7 @@ def test_the_first_screen_is_a_sentence_and_a_line_for_each_operation() -> None:
         ("upgrade", "not measured (", "As for a rolling restart."),
         ("change-min-isr", "only with care; a broker can stay down (", "Wait until Elr is empty. HYP-13:"),
         ("move --brokers 3", "no, every broker has a replica already (", "Add a broker first."),
-        ("fail-a-disk", "a partition can stay without a leader, seen with RF 2 (", "Restart that broker. HYP-24:"),
+        ("fail-a-disk", "a partition can stay without a leader, seen with RF 2 (", "Stop that broker. HYP-38:"),
         ("take-a-disk-out", "only with care; it can lose records (", "Start other replicas first. HYP-17:"),
         ("delete-records", "only with care; deleted records can reappear (", "Stop no broker right after. HYP-22:"),
         ("full-disk --elr off", "only with care; it can lose records, seen with ELR (", "Free space first. HYP-36:"),
