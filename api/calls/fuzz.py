@@ -25,7 +25,7 @@ from fencepost.kafka.driver.releases import Release, line_of
 from fencepost.kafka.fuzz.histories import PROFILES, Alarm, Fuzzer, Progress, Repaired, Script, Step, fuzz_release
 from fencepost.kafka.fuzz.schedules import FIGURE as LOCKS
 from fencepost.kafka.fuzz.schedules import SCHEDULERS, Later, Threads, threads_release
-from fencepost.kafka.fuzz.sight import TRANSACTIONS, figure_of, sight
+from fencepost.kafka.fuzz.sight import OWN, figure_of, sight
 from fencepost.model.language.errors import UsageError, nearest
 
 FORMAT = 1
@@ -105,8 +105,8 @@ def fuzz(
     release = (
         threads_release(kafka, folder_of_jars) if threads else fuzz_release(kafka, folder_of_jars, is_long=is_long)
     )
-    if profile == TRANSACTIONS and line_of(release.version) < (3, 8):
-        raise UsageError("the profile 'transactions' needs Kafka 3.8 or newer: name another profile or release.")
+    if profile in OWN and line_of(release.version) < (3, 8):
+        raise UsageError(f"the profile {profile!r} needs Kafka 3.8 or newer: name another profile or release.")
     if release.warning:
         watch.note(release.warning)
     began = time.monotonic()

@@ -34,7 +34,7 @@ SHOWN = 13
     default="mixed",
     metavar="NAME",
     show_default=True,
-    help="disks, crashes, operators, all, transactions, or mixed.",
+    help="disks, crashes, operators, all, transactions, sessions, or mixed.",
 )
 @option("--threads", is_flag=True, help="Let the threads of brokers race, in schedules that Fray controls.")
 @option("--scheduler", metavar="NAME", help="With --threads: random, pct, pos, or mixed.  [default: mixed]")

@@ -26,6 +26,7 @@ PROFILES = {
     "operators": "reassignments, elections, deleted records, recreated topics, changes to min ISR; no fault loses data",
     "all": "failed disks, crashes and operators combined",
     "transactions": "idempotent and transactional producers, with a few faults and operators",
+    "sessions": "incremental fetch sessions, with a few faults and operators",
 }
 REPAIRS = (
     *("hyp-16", "hyp-17", "hyp-12", "hyp-18", "hyp-13", "hyp-3", "hyp-10", "hyp-11", "hyp-14", "hyp-1", "hyp-21"),
@@ -196,6 +197,9 @@ WORDS = {
     "expire": "the transaction of producer {0} times out, or the producer bumps its epoch",
     "mark": "broker {0} gets the end of the transaction of producer {2} for partition {1}",
     "tear": "broker {0} crashes, loses the last {1} records of each log, and tears snapshots that were not flushed",
+    "sessions": "leaders use fetch sessions from now on", "open": "a client opens a fetch session on broker {0}",
+    "late-fetch": "the last fetch of broker {0} arrives at broker {1} again",
+    "cut": "the connection of broker {0} to broker {1} ends before broker {0} gets an answer",
     "elr-off": "an operator turns eligible leader replicas off", "unregister": "an operator unregisters broker {0}",
 }  # fmt: skip
 

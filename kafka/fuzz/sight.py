@@ -15,8 +15,8 @@ from fencepost.kafka.driver.releases import run
 from fencepost.kafka.fuzz.histories import FLAGS, REPAIRS, SWITCHES, Alarm, Fuzzer, fuzz_release
 
 FIGURE = "sight"
-TRANSACTIONS = "transactions"
-"""A profile whose planted bugs and whose figure are its own."""
+TRANSACTIONS, SESSIONS = "transactions", "sessions"
+"""Profiles whose planted bugs and whose figures are their own."""
 UNFIT = "the release has no such place"
 DRAWN = 40
 SEED = 421128
@@ -27,7 +27,7 @@ REPAIR = "repair"
 
 
 class Plant(NamedTuple):
-    """A planted bug: a `call` is removed from a method, or a method only returns a given value."""
+    """A planted bug: a `call` or an assignment is removed from a method, or a method only returns a given value."""
 
     owner: str
     method: str
@@ -161,13 +161,35 @@ OF_PRODUCERS = (
 )
 """Bugs in the code for idempotent and transactional producers, for histories of profile `transactions`."""
 
+_SERVER, _HANDLER = "org.apache.kafka.server", "org.apache.kafka.clients.FetchSessionHandler"
+_SESSION, _FETCHES, _SHARD = (f"{_SERVER}.Fetch{name}" for name in ("Session", "Manager", "SessionCacheShard"))
+_CACHED, _NEWS = f"{_SESSION}$CachedPartition", "maybeUpdateResponseData"
+OF_SESSIONS = (
+    *(Plant(_CACHED, _NEWS, "highWatermark", "this.highWatermark"), Plant(_CACHED, _NEWS, "recordsSize", "0")),
+    Plant(_CACHED, _NEWS, "logStartOffset", "this.localLogStartOffset"),
+    *(Plant(_CACHED, _NEWS, "errorCode", "(short) 0"), Plant(_CACHED, _NEWS, "isDivergingEpoch", "false")),
+    *(Plant(_CACHED, "updateRequestParams", name) for name in ("fetchOffset", "leaderEpoch", "lastFetchedEpoch")),
+    *(Plant(_CACHED, "updateRequestParams", "fetcherLogStartOffset"), Plant(_CACHED, "maybeResolveUnknownName")),
+    *(Plant(_SESSION, "lambda$update$0", "mustAdd"), Plant(_SESSION, "lambda$update$1", "remove", "false")),
+    Plant(f"{_SERVER}.FetchContext$FullFetchContext", "lambda$createNewSession$0", "mustAdd"),
+    *(Plant(_FETCHES, "newContext", "epoch", "reqMetadata.epoch()"), Plant(_FETCHES, "newContext", "setEpoch")),
+    *(Plant(_FETCHES, "newContext", "remove", _EMPTY), Plant(_SHARD, "remove", value=_EMPTY)),
+    *(Plant(_SHARD, "tryEvict", value="false"), Plant(_SHARD, "touch")),
+    *(Plant(_MANAGER, "hasConsistentTopicId", value="true"), Plant(_HANDLER, "handleError")),
+    *(Plant(_HANDLER, "handleResponse", "nextMetadata"), Plant(_HANDLER, "handleResponse", "nextIncremental", "$0")),
+    *(Plant(f"{_HANDLER}$Builder", "build", call, "true") for call in ("equals", "containsKey", "add")),
+    Plant(f"{_HANDLER}$Builder", "build", "put", "null"),
+)
+"""Bugs in the code for fetch sessions, for histories of profile `sessions`."""
+OWN = {TRANSACTIONS: OF_PRODUCERS, SESSIONS: OF_SESSIONS}
+
 
 def drawn_plants() -> tuple[Plant, ...]:
     return (*random.Random(SEED).sample(PLANTS, DRAWN), *OF_VERBS)  # noqa: S311 (no secret)
 
 
 def figure_of(profile: str) -> str:
-    return f"{FIGURE}-{profile}" if profile == TRANSACTIONS else FIGURE
+    return f"{FIGURE}-{profile}" if profile in OWN else FIGURE
 
 
 def measure(
@@ -181,7 +203,7 @@ def measure(
     with tempfile.TemporaryDirectory(prefix="fencepost-sight-") as work:
         fit = base.switched(REPAIRS, Path(work) / "switched")
         repaired = base.repaired(fit, Path(work) / "repaired")
-        for number, plant in enumerate(plants or (OF_PRODUCERS if profile == TRANSACTIONS else drawn_plants())):
+        for number, plant in enumerate(plants or OWN.get(profile) or drawn_plants()):
             folder = Path(work) / f"plant-{number}"
             first = f"{folder}{os.pathsep}{repaired.first}"
             if plant.owner == REPAIR:

@@ -10,7 +10,7 @@ import pytest
 from fencepost.invariants.figures.store import load
 from fencepost.kafka.clusters.kit import kit
 from fencepost.kafka.fuzz.histories import Fuzzer, Progress, Repaired, Script, fuzz_release
-from fencepost.kafka.fuzz.sight import OF_PRODUCERS, TRANSACTIONS, measure
+from fencepost.kafka.fuzz.sight import OF_PRODUCERS, OF_SESSIONS, OWN, SESSIONS, TRANSACTIONS, measure
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import fencepost, start
@@ -134,9 +134,28 @@ def test_a_late_batch_is_no_part_of_the_next_transaction(release: str) -> None:
         assert fuzzer.replayed(known(shape, steps)) is None
 
 
-def test_a_release_without_separate_verification_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"needs Kafka 3\.8 or newer"):
-        f.fuzz(kafka="3.7.2", profile=TRANSACTIONS)
+@pytest.mark.parametrize("profile", OWN)
+def test_a_release_without_the_classes_of_a_profile_is_refused(profile: str) -> None:
+    with pytest.raises(UsageError, match=rf"'{profile}' needs Kafka 3\.8 or newer"):
+        f.fuzz(kafka="3.7.2", profile=profile)
+
+
+@pytest.mark.parametrize("release", ["3.8.1", "4.1.2", "4.4.0"])
+def test_a_session_is_continued_evicted_and_lost_in_a_restart(release: str) -> None:
+    shape = "brokers=2 disks=1 partitions=2 replicas=2 min-isr=2 elr=0 faults=0"
+    fetched = "fetch 1 0; follow 1 0; produce 0; fetch 1 0; follow 1 0; late-fetch 1 0"
+    steps = (
+        f"sessions; {fetched}; open 0; open 0; open 0; open 0; {fetched}; send 1 0; kill 0; serve; follow 1 0; start 0"
+    )
+    with Fuzzer(fuzz_release(release, None)) as fuzzer:
+        assert fuzzer.replayed(known(shape, steps)) is None
+
+
+def test_a_session_that_forgets_the_new_fetch_offset_is_found() -> None:
+    plant = next(plant for plant in OF_SESSIONS if plant.call == "fetchOffset")
+    ((_, found, why),) = measure("4.4.0", SESSIONS, 10, (plant,))
+    assert found is not None
+    assert "the fetch session has [" in why
 
 
 def test_an_index_that_forgets_aborted_transactions_is_found() -> None:

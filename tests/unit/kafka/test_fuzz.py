@@ -12,7 +12,7 @@ from fencepost.invariants.figures.store import load
 from fencepost.kafka.driver.releases import KAFKA, Release
 from fencepost.kafka.fuzz import locks, schedules
 from fencepost.kafka.fuzz.histories import PROFILES, REPAIRED_IN, WORDS, Alarm, Progress, Script, Step, words
-from fencepost.kafka.fuzz.sight import OF_PRODUCERS, PLANTS, TRANSACTIONS, UNFIT, drawn_plants, figure_of, sight
+from fencepost.kafka.fuzz.sight import OWN, PLANTS, UNFIT, drawn_plants, figure_of, sight
 from fencepost.model.language.errors import UsageError
 
 from benchmarks.figures.recall import DEFECTS
@@ -45,7 +45,7 @@ def test_every_verb_of_the_driver_has_its_words_and_the_profiles_are_its_own() -
     assert words("lag 0 1 2") == "follower 2 of partition 1 is too slow for leader 0"
     drawn = re.search(r"DRAWN = List.of\((.*)\);", (JAVA / "Fuzz.java").read_text())
     assert drawn is not None
-    assert set(PROFILES) == {"mixed", TRANSACTIONS, *re.findall(r'"(\w+)"', drawn[1])}
+    assert set(PROFILES) == {"mixed", *OWN, *re.findall(r'"(\w+)"', drawn[1])}
 
 
 def test_each_defect_of_an_old_release_was_found() -> None:
@@ -56,9 +56,11 @@ def test_each_defect_of_an_old_release_was_found() -> None:
 
 
 def test_the_table_is_of_the_plants_that_its_seed_draws() -> None:
-    for name, plants in (("sight", drawn_plants()), (figure_of(TRANSACTIONS), OF_PRODUCERS)):
+    own = [(figure_of(profile), plants) for profile, plants in OWN.items()]
+    for name, plants in (("sight", drawn_plants()), *own):
         assert sorted(row["plant"] for row in load(name)["plants"]) == sorted(plant.name for plant in plants)
-    assert len({plant.name for plant in (*PLANTS, *OF_PRODUCERS)}) == len(PLANTS) + len(OF_PRODUCERS)
+    names = [plant.name for plants in (PLANTS, *OWN.values()) for plant in plants]
+    assert len(set(names)) == len(names)
     names = {lock.rpartition(".")[2].replace(" ", ".") for lock in locks.locks()}
     assert {row["plant"] for row in load(schedules.FIGURE)["plants"]} <= names
 

@@ -89,7 +89,7 @@ final class Cluster {
     }
 
     /** A fetch in flight, which its leader has not received yet. */
-    private record Sent(Broker follower, Fetching.Request request) { }
+    private record Sent(Broker follower, Fetching.Request request, Broker leader, Map<TopicIdPartition, FetchRequest.PartitionData> wanted) { }
 
     final Shape shape;
     final Path root;
@@ -118,6 +118,7 @@ final class Cluster {
     /** For each broker, the high watermark, recovery point and start of its logs in its last checkpoints, by directory and topic. */
     private final List<Map<String, long[]>> written = new ArrayList<>();
     final Producers producers;
+    final Sessions sessions;
     private final long[] former;
     private final List<Sent> fetches = new ArrayList<>();
     private final List<Map<Integer, Fetching.Answer>> answers = new ArrayList<>();
@@ -141,6 +142,7 @@ final class Cluster {
         everDeleted = new long[shape.partitions];
         controller = new FencepostController(minIsr, shape.elr == 1, false, new Fakes.Clock());
         producers = new Producers(this);
+        sessions = new Sessions(this);
         for (int p = 0; p < shape.partitions; p++) {
             partitions.add(new TopicPartition("t", p));
         }
@@ -255,6 +257,7 @@ final class Cluster {
                     found.add(new Step(verb, i, 0, 0));
                 }
                 return found;
+            case "sessions": add(found, !sessions.areUsed, verb, 0, 0, 0); return found;
             case "balance": case "recreate": case "elr-off": case "fail-over": found.add(new Step(verb, 0, 0, 0)); return found;
             case "write": case "again": case "verify": case "deny": case "append": case "commit": case "abort": case "expire": case "mark":
                 producers.list(verb, found);
@@ -335,6 +338,17 @@ final class Cluster {
     private void listConnected(String verb, int b, List<Step> found) {
         switch (verb) {
             case "stop": case "shrink": found.add(new Step(verb, b, 0, 0)); break;
+            case "open": add(found, sessions.areUsed && up[b].image().topics().getTopic("t") != null, verb, b, 0, 0); break;
+            case "cut":
+                for (int leader = 0; leader < shape.brokers; leader++) {
+                    add(found, sessions.areUsed && isOut(b, leader), verb, b, leader, 0);
+                }
+                break;
+            case "late-fetch":
+                for (int leader = 0; leader < shape.brokers; leader++) {
+                    add(found, sessions.canRepeat(b, leader), verb, b, leader, 0);
+                }
+                break;
             case "roll": case "retain":
                 for (int p = 0; p < shape.partitions; p++) {
                     UnifiedLog log = log(b, p);
@@ -477,7 +491,14 @@ final class Cluster {
                     serve(fetches.remove(fetches.size() - 1));
                 }
                 break;
-            case "follow": Fetching.handle(answers.get(b).remove(step.b)); up[b].act(); lower(b); break;
+            case "follow": follow(b, answers.get(b).remove(step.b)); break;
+            case "sessions": sessions.areUsed = true; break;
+            case "open": sessions.open(up[b]); break;
+            case "cut":
+                fetches.removeIf(f -> f.follower == up[b] && f.request.leader == step.b && lose(b, f.request));
+                answers.get(b).computeIfPresent(step.b, (leader, answer) -> lost(answer.to));
+                break;
+            case "late-fetch": sessions.repeat(b, step.b); break;
             case "lag": Replicas.age(Scala.value(up[b].found(partitions.get(step.b)).getReplica(step.c))); break;
             default: throw new IllegalArgumentException("a verb that this driver does not know: " + step.verb);
         }
@@ -485,7 +506,7 @@ final class Cluster {
 
     private static boolean isOfBroker(String verb) {
         return !List.of("balance", "fail-over", "elect", "elect-unclean", "cancel", "reassign", "min-isr", "elr-off", "recreate", "serve", "late-heartbeat",
-            "append", "commit", "abort", "expire").contains(verb);
+            "append", "commit", "abort", "expire", "sessions").contains(verb);
     }
 
     /** Returns whether the controller granted a request. An answer that an operator cannot understand is a bug. */
@@ -741,6 +762,7 @@ final class Cluster {
             answer.read();
         } else {
             answers.get(b).remove(leader);
+            lose(b, answer.to);
         }
     }
 
@@ -773,17 +795,44 @@ final class Cluster {
 
     private boolean send(int b, int leader) {
         Fetching.Request request = up[b].fetching.request(leader);
-        return request != null && fetches.add(new Sent(up[b], request));
+        return request != null
+            && fetches.add(new Sent(up[b], request, up[leader], sessions.areUsed ? sessions.wanted(up[b], request.fetcher) : null));
+    }
+
+    /** If sessions are used, a follower learns that its fetch is not answered. */
+    private boolean lose(int b, Fetching.Request request) {
+        if (sessions.areUsed) {
+            answers.get(b).put(request.leader, lost(request));
+        }
+        return sessions.areUsed;
+    }
+
+    private static Fetching.Answer lost(Fetching.Request request) {
+        Fetching.Answer lost = new Fetching.Answer(request);
+        lost.isLost = true;
+        return lost;
+    }
+
+    private void follow(int b, Fetching.Answer answer) {
+        Fetching.handle(answer);
+        up[b].act();
+        lower(b);
+        Sessions.followed(up[b], answer);
     }
 
     /** The leader handles a fetch. A follower that no longer waits gets no answer. */
     private void serve(Sent sent) throws Exception {
         Broker leader = connected(sent.request.leader);
-        if (leader == null) {
+        if (leader == null || sent.wanted != null && leader != sent.leader) {
+            drop(sent);
             return;
         }
         touched |= 1 << leader.id;
         List<Object> before = pending(leader);
+        if (sent.wanted != null) {
+            serve(sent, before);
+            return;
+        }
         Map<TopicIdPartition, FetchRequest.PartitionData> asked = sent.request.asked();
         asked.keySet().removeIf(p -> leader.image().topics().getTopic(p.topicId()) == null);
         Map<TopicIdPartition, FetchPartitionData> found = asked.isEmpty() ? Map.of() : Calls.fetch(leader.manager, sent.request.request, asked);
@@ -801,6 +850,25 @@ final class Cluster {
         if (up[sent.follower.id] == sent.follower && !answer.data.isEmpty()) {
             answers.get(sent.follower.id).put(leader.id, answer);
         }
+    }
+
+    private void drop(Sent sent) {
+        if (up[sent.follower.id] == sent.follower) {
+            lose(sent.follower.id, sent.request);
+        }
+    }
+
+    private void serve(Sent sent, List<Object> before) throws Exception {
+        try {
+            Fetching.Answer answer = sessions.serve(sent.follower, sent.leader, sent.request, sent.wanted);
+            answer.data.values().forEach(data -> expect(Errors.forCode(data.errorCode()).name()));
+            if (up[sent.follower.id] == sent.follower) {
+                answers.get(sent.follower.id).put(sent.leader.id, answer);
+            }
+        } catch (java.nio.channels.ClosedChannelException e) {
+            drop(sent);
+        }
+        eligible(sent.leader, before);
     }
 
     private List<Object> pending(Broker leader) {

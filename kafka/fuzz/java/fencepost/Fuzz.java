@@ -36,6 +36,7 @@ public final class Fuzz {
         Map.entry("work", 8.0), Map.entry("shrink", 3.0), Map.entry("send", 2.0), Map.entry("serve", 3.0), Map.entry("resend", 1.0), Map.entry("late-heartbeat", 0.5),
         Map.entry("checkpoint", 1.0), Map.entry("reread", 1.0), Map.entry("retry", 1.0), Map.entry("copy", 6.0), Map.entry("fail-over", 0.5)));
     private static final String TRANSACTIONS = "transactions";
+    private static final String SESSIONS = "sessions";
     private static final Map<String, Map<String, Double>> PROFILES = Map.of(
         "disks", Map.of("fail", 2.0, "take", 3.0, "replace", 1.0, "move", 2.0),
         "crashes", Map.of("crash", 2.0),
@@ -49,7 +50,11 @@ public final class Fuzz {
             Map.entry("deny", 2.0), Map.entry("commit", 5.0), Map.entry("abort", 6.0), Map.entry("expire", 1.0), Map.entry("mark", 24.0),
             Map.entry("tear", 1.0), Map.entry("roll", 2.0), Map.entry("crash", 0.3), Map.entry("delete", 0.3), Map.entry("retain", 0.3),
             Map.entry("reassign", 0.5), Map.entry("elect", 1.0), Map.entry("fail", 0.3), Map.entry("take", 1.0), Map.entry("replace", 0.3),
-            Map.entry("move", 0.5)));
+            Map.entry("move", 0.5)),
+        SESSIONS, Map.ofEntries(Map.entry("send", 12.0), Map.entry("serve", 12.0), Map.entry("open", 3.0), Map.entry("late-fetch", 1.0),
+            Map.entry("cut", 0.6), Map.entry("recreate", 0.8), Map.entry("reassign", 1.5), Map.entry("cancel", 0.5), Map.entry("elect", 1.5), Map.entry("balance", 0.5),
+            Map.entry("delete", 3.0), Map.entry("roll", 1.0), Map.entry("retain", 0.5), Map.entry("crash", 0.5), Map.entry("fail", 0.3),
+            Map.entry("take", 1.0), Map.entry("move", 0.5)));
     /** Steps that are rare in histories with transactions, because a transaction takes many other steps. */
     private static final List<String> RARE = List.of("produce", "fence", "stop", "kill", "lag", "shrink");
     private static final List<String> DRAWN = List.of("disks", "crashes", "operators", "all");
@@ -96,10 +101,13 @@ public final class Fuzz {
 
     private static Cluster.Shape shape(String profile, SplittableRandom random) {
         boolean isOfOperators = profile.equals("operators");
-        int brokers = random.nextInt(3) == 0 || isOfOperators && random.nextBoolean() ? 3 : 2;
+        int brokers = random.nextInt(3) == 0 || (isOfOperators || profile.equals(SESSIONS)) && random.nextBoolean() ? 3 : 2;
         int replicas = brokers == 3 && random.nextInt(3) == 0 ? 3 : 2;
         int disks = profile.equals("crashes") ? 1 : profile.equals("disks") ? random.nextInt(4) == 0 ? 1 : 2 : 1 + random.nextInt(2);
         int partitions = random.nextInt(3) == 0 ? 2 : 1;
+        if (profile.equals(SESSIONS)) {
+            partitions = 1 + random.nextInt(3);
+        }
         int elr = 0;  // until 3.9
         int elr = random.nextInt(isOfOperators ? 4 : 1) == 3 ? 0 : 1;  // since 4.0
         int minIsr = isOfOperators && random.nextInt(3) == 0 ? 1 : 2;
@@ -132,6 +140,9 @@ public final class Fuzz {
         int most = (profile.equals(TRANSACTIONS) ? 2 : 1) * (40 + random.nextInt(160));
         within(history, (c, judge) -> {
             Set<Cluster.Step> idle = new HashSet<>();
+            if (profile.equals(SESSIONS)) {
+                take(c, judge, history, new Cluster.Step(SESSIONS, 0, 0, 0), false);
+            }
             String state = judge.state();
             for (int i = 0; i < most; i++) {
                 Cluster.Step step = next(c, weights, idle, random);

@@ -333,6 +333,7 @@ final class Judge {
         }
         rest(true);
         answered();
+        c.sessions.settled();
     }
 
     /** Each producer writes to all partitions. Transactions end, before and after that. */
@@ -472,7 +473,7 @@ final class Judge {
             }
             out.append(c.up[b] == null ? "" : "/" + c.up[b].applied + "/" + c.up[b].tasks.size() + "/" + assignments(c.up[b]) + "/" + c.up[b].epoch);
         }
-        return out.append(c.producers.show()).append(c.writes.stream().filter(w -> w.answer != null).count()).toString();
+        return out.append(c.producers.show()).append(c.sessions.show()).append(c.writes.stream().filter(w -> w.answer != null).count()).toString();
     }
 
     /** An assignment that is sent may be followed by a new one, so their number alone does not show a change. */

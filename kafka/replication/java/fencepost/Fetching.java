@@ -1,6 +1,7 @@
 package fencepost;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -105,6 +106,9 @@ final class Fetching {
         final Request to;
         final LinkedHashMap<TopicIdPartition, FetchResponseData.PartitionData> data = new LinkedHashMap<>();
         private final Map<TopicIdPartition, Records> records = new LinkedHashMap<>();
+        /** The answer of a fetch session, or null without one; and whether the connection ends instead. */
+        FetchResponse response;
+        boolean isLost;
         /** The truncation offsets, after AbstractFetcherThread has examined the answer and released its lock. */
         private scala.collection.Map<TopicPartition, EpochEndOffset> judged;
 
@@ -132,6 +136,7 @@ final class Fetching {
 
         /** The leader reads the records when it sends them, so it sends the current content of that position in the file. */
         void read() throws IOException {
+            records.keySet().retainAll(data.keySet());
             for (Map.Entry<TopicIdPartition, Records> of : records.entrySet()) {
                 data.get(of.getKey()).setRecords(copy(of.getValue()));
             }
@@ -161,6 +166,7 @@ final class Fetching {
         final BrokerEndPoint source;
         private final Map<Integer, Function<AbstractRequest, AbstractResponse>> others;
         ClientResponse response;
+        boolean isLost;
 
         Sender(BrokerEndPoint source, Map<Integer, Function<AbstractRequest, AbstractResponse>> others) {
             this.source = source;
@@ -168,6 +174,11 @@ final class Fetching {
         }
 
         @Override public ClientResponse sendRequest(AbstractRequest.Builder<? extends AbstractRequest> builder) {
+            if (isLost) {
+                isLost = false;
+                response = null;
+                throw new UncheckedIOException(new IOException("the connection has ended"));
+            }
             if (response == null && others.containsKey(source.id())) {
                 AbstractRequest made = builder.build();
                 return new ClientResponse(new RequestHeader(made.apiKey(), made.version(), "", 1), null, "", 0, 0, false, null, null,
@@ -298,7 +309,8 @@ final class Fetching {
         }
         short version = taken.to.request.version();
         taken.to.fetcher.sender.response = new ClientResponse(new RequestHeader(ApiKeys.FETCH, version, "", 1), null, "", 0, 0, false, null, null,
-            FetchResponse.of(Errors.NONE, 0, 0, taken.data, List.of()));
+            taken.response != null ? taken.response : FetchResponse.of(Errors.NONE, 0, 0, taken.data, List.of()));
+        taken.to.fetcher.sender.isLost = taken.isLost;
         Reflect.call(taken.to.fetcher, "processFetchRequest", taken.to.partitions, taken.to.builder);
     }
 

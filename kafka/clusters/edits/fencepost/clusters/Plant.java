@@ -10,16 +10,17 @@ import javassist.CtClass;
 import javassist.CtMethod;
 import javassist.Modifier;
 import javassist.expr.ExprEditor;
+import javassist.expr.FieldAccess;
 import javassist.expr.MethodCall;
 
-/** Writes a class of Kafka with a planted mistake: a method that does nothing, or an omitted call. */
+/** Writes a class of Kafka with a planted mistake: a method that does nothing, or an omitted call or assignment. */
 public final class Plant {
     private Plant() {
     }
 
     /**
-     * Arguments: the folder to write to, the class, the method, the call to omit from it (`-`: the method does
-     * nothing), and the value to return instead (`-`: none). Every method with this name is edited.
+     * Arguments: the folder to write to, the class, the method, the call to omit from it, or the field that is not set
+     * (`-`: the method does nothing), and the value to return instead (`-`: none). Every method with this name is edited.
      */
     public static void main(String[] arguments) throws Exception {
         CtClass edited = ClassPool.getDefault().get(arguments[1]);
@@ -41,6 +42,14 @@ public final class Plant {
                     public void edit(MethodCall call) throws CannotCompileException {
                         if (call.getMethodName().equals(arguments[3])) {
                             call.replace(value.equals("-") ? "{ }" : "{ $_ = " + value + "; }");
+                            edits.incrementAndGet();
+                        }
+                    }
+
+                    @Override
+                    public void edit(FieldAccess access) throws CannotCompileException {
+                        if (access.isWriter() && access.getFieldName().equals(arguments[3]) && value.equals("-")) {
+                            access.replace("{ }");
                             edits.incrementAndGet();
                         }
                     }
