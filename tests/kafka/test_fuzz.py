@@ -59,6 +59,9 @@ KNOWN = {
         "write 0; fetch 1 0; follow 1 0; roll 0; fetch 1 0; move 0 0 1; copy 0; assign 0; copy 0; produce 0"),
     "hyp-38": known("brokers=3 disks=2 partitions=2 replicas=2 min-isr=2 elr=1 faults=2",
         "reassign 0 0 2; publish 2; fail 2 1"),
+    "left-out-start": known("brokers=2 disks=1 partitions=2 replicas=2 min-isr=2 elr=1 faults=1",
+        "sessions; produce 1 1; fetch 0 1; follow 0 1; fetch 0 1; follow 0 1; delete 1 1; fetch 0 1; "
+        "produce 1 1; kill 1"),
 }  # fmt: skip
 """Histories of 4.4.0 that are findings, as `fencepost fuzz` shortened them."""
 

@@ -145,8 +145,23 @@ final class Sessions {
         answer.response = (FetchResponse) Reflect.call(context, "updateAndGenerateResponseData", answer.data
             , List.of()  // since 4.0
         );
+        if (Fakes.isRepaired("left-out-start")) {
+            answer.data.forEach((p, data) -> repair(cache, answer.response.sessionId(), p, data));
+        }
         if (!isRefused) {
             check(cache, session, answer, all);
+        }
+    }
+
+    /** The fix: a follower that truncates ignores the high watermark and the log start of an answer, so they are sent again. */
+    private static void repair(Cache cache, int session, TopicIdPartition of, FetchResponseData.PartitionData data) {
+        if (cache.knows(session) && FetchResponse.isDivergingEpoch(data)) {
+            Object known = Scala.value(Reflect.call(cache.sessions, "get", session));
+            for (Object p : (Iterable<?>) Reflect.call(known, "partitionMap")) {
+                if (Reflect.call(p, "topicId").equals(of.topicId()) && Reflect.call(p, "partition").equals(of.partition())) {
+                    Reflect.set(p, p.getClass(), "highWatermark", -1L);
+                }
+            }
         }
     }
 
