@@ -425,6 +425,7 @@ final class Judge {
         int still = 0;
         for (int round = 0; round < ROUNDS; round++) {
             String before = state();
+            List<Object[]> assignments = assignments();
             for (int b = 0; b < c.shape.brokers(); b++) {
                 if (starts) {
                     step("start", b, 0);
@@ -451,7 +452,7 @@ final class Judge {
                     continue;
                 }
             }
-            boolean isStill = before.equals(state()) && c.alterations.isEmpty();
+            boolean isStill = before.equals(state()) && assignments.equals(assignments()) && c.alterations.isEmpty();
             still = isStill ? still + 1 : 0;
             // a controlled shutdown waits for other brokers' heartbeats, which have no visible effect
             if (isStill && (still > 2 || IntStream.range(0, c.shape.brokers()).noneMatch(c::isStopping))) {
@@ -459,6 +460,11 @@ final class Judge {
             }
         }
         throw new Violation("it does not come to rest");
+    }
+
+    /** Returns the assignments of replicas to directories that are not sent yet. Arrays are equal only if they are the same. */
+    private List<Object[]> assignments() {
+        return Arrays.stream(c.up).filter(b -> b != null).flatMap(b -> b.assignments.stream()).toList();
     }
 
     /** Returns everything visible that a step may change, as one line. */
