@@ -477,14 +477,9 @@ final class Judge {
                 UnifiedLog future = log == null ? null : c.up[b].future(c.partitions.get(p));
                 out.append(log == null ? "" : log.parentDirFile().getName()).append(future == null ? "" : "+" + future.logEndOffset());
             }
-            out.append(c.up[b] == null ? "" : "/" + c.up[b].applied + "/" + c.up[b].tasks.size() + "/" + assignments(c.up[b]) + "/" + c.up[b].epoch);
+            out.append(c.up[b] == null ? "" : "/" + c.up[b].applied + "/" + c.up[b].tasks.size() + "/" + c.up[b].assignments.size() + "/" + c.up[b].epoch);
         }
         return out.append(c.producers.show()).append(c.sessions.show()).append(c.writes.stream().filter(w -> w.answer != null).count()).toString();
-    }
-
-    /** An assignment that is sent may be followed by a new one, so their number alone does not show a change. */
-    private static String assignments(Broker b) {
-        return b.assignments.stream().map(assignment -> assignment[0] + "->" + assignment[1]).toList().toString();
     }
 
     private boolean isOnline(int b, PartitionRegistration r) {
