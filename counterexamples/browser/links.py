@@ -1,5 +1,4 @@
-"""Permanent links into the explorer. A link contains a protocol, a version, constants, removed guards, and the steps of
-a trace.
+"""Permanent links into the explorer. A link has a protocol, a version, constants, removed guards, and a trace's steps.
 
 `#replication?version=kafka-4.1&brokers=3&steps=broker-crashes+broker=1;controller-fences-broker+broker=1`
 """

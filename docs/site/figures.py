@@ -102,13 +102,6 @@ def searches() -> Table:
     return table_of(({"name": name, **row} for name, row in load("speed")["searches"].items()), columns)
 
 
-def wanted() -> Table:
-    rows = [[row["what"], row["wanted"], row["measured"]] for row in load("speed")["ratios"]]
-    if warm := load("switches").get("warm"):
-        rows.append([f"`{warm['command']}`, already compiled, total seconds", "at most 10", str(warm["seconds"])])
-    return ["figure", "goal", "measured"], rows
-
-
 def largest_search() -> Table:
     levels = load("speed").get("largest", {}).get("levels", [])
     steps = zip([{"states": 0, "seconds": 0.0}, *levels], levels, strict=False)

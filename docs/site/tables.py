@@ -301,7 +301,7 @@ _WORDS: dict[str, Callable[[], Table]] = {
     "follower-switches": lambda: _switches("follower-reads"), "largest": _largest, "critical-path": critical_path,
     "operations": operations, "proofs": figures.proofs, "loops": figures.loops, "spark-cost": figures.spark_cost,
     "spark-levels": figures.spark_levels, "spark-figures": figures.spark_figures, "spark-scale": figures.spark_scale,
-    "speed-searches": figures.searches, "speed-wanted": figures.wanted, "speed-largest": figures.largest_search,
+    "speed-searches": figures.searches, "speed-largest": figures.largest_search,
     "clients-rules": played.client_rules, "clients-producers": lambda: played.client_rules("producers"),
     "clients-releases": played.client_releases, "clients-runs": played.client_runs,
     "clients-stories": played.client_stories, "clients-duties": played.client_duties,

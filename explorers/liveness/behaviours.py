@@ -56,8 +56,7 @@ class FairAnswer(NamedTuple):
     """The answer to a question about a graph.
 
     The path consists of edges: from the state `begin`, in which `when` holds, along `stem`, and then around `loop`
-    forever. If there is no path, `begin` is -1. If there is no loop, `stuck` means that every action may stay disabled
-    after the stem.
+    forever. If there is no path, `begin` is -1. If there is no loop, `stuck` means that every action may stay disabled.
 
     In `worst` and `best`, MOST_COST also stands for all larger costs. `near` is defined in `BehaviourFinding`.
     """

@@ -128,8 +128,7 @@ class Endless:
     """An array of unbounded length: for each field, a z3 array from index to value.
 
     `terms` maps the path of each field (empty for an array of scalars) to a term or, for a set, to one term per member.
-    `base` contains the terms at creation. `facts` contains domain constraints only for the elements that were read; no
-    others are needed.
+    `base` contains the terms at creation. `facts` contains domain constraints only for the elements that were read.
     """
 
     label: str

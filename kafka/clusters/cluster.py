@@ -26,9 +26,8 @@ from fencepost.model.language.errors import UsageError
 
 
 class Process:
-    """A process in its own process group, so that Ctrl-C reaches only Fencepost, which can end the whole group. The
-    process's standard input is a pipe from Fencepost. If Fencepost ends, even by SIGKILL, the pipe closes, and the
-    process ends.
+    """A process in its own process group, so that Ctrl-C reaches only Fencepost, which can end the group. The process's
+    standard input is a pipe from Fencepost. If Fencepost ends, even by SIGKILL, the pipe closes, and the process ends.
     """
 
     def __init__(self, command: Sequence[str], log: Path, *, answers: bool = False) -> None:

@@ -1,6 +1,5 @@
 """Loops by index over `enumerate`, `zip`, `reversed`, a range with a step, or an array of arrays. Engines support only
-loops over numbers, so each loop by index becomes a loop over indices that assigns the items at each index to the
-variables.
+loops over numbers, so each loop by index becomes a loop over indices that assigns each index's items to the variables.
 
 Engines see a channel as a record: an array of messages, and the number of messages.
 """
