@@ -86,8 +86,6 @@ def _guards(entry: Entry) -> list[tuple[str, str]]:
     return [(asked[0], name) for asked in places.asked_of(entry) for name in places.guards_by_property().get(asked, ())]
 
 
-# -- stories: on the first page, on the page of a KIP or a finding, and below the entries that they are about
-
 FIRST = "kip-903"
 """The story to show first: a released bug that any operator can understand."""
 

@@ -75,8 +75,6 @@ def _source_place(file: Path, root: Path) -> str:
     return f"source/{file.relative_to(root).as_posix()}.md"
 
 
-# -- words that name something: entries of the catalogue, actions, guards, properties, constants, traces
-
 _TAG = re.compile(r"(<[^>]*>)")
 _ISSUE = re.compile(r"\bKAFKA-\d+")
 """Issues in Kafka's Jira, whose URLs follow from their keys. The URLs of KIPs do not follow from their numbers."""

@@ -126,8 +126,6 @@ def _constants(data: dict[str, Any], place: str) -> Iterator[str]:
         yield from ("## Versions", "", *table(("version", "stands for", "constants"), versions), "")
 
 
-# -- runs
-
 INTRODUCTION = (
     "Each run searches all reachable states for the given constants. All other constants have their declared values. "
     "The number of states, the depth and the length of each shortest trace (in states) are pinned: `fencepost check "

@@ -124,8 +124,6 @@ def _outcomes(cell: Cell, *, marked: bool) -> str:
     return ", ".join([f"[{worst}](../counterexamples/archive/{file})", *others]) + mark
 
 
-# -- how long a new high watermark of the metadata log may be unknown
-
 MAX_WAIT_MS = 500
 """The longest time that a broker holds a fetch (KafkaRaftClient), and the default of metadata.max.idle.interval.ms."""
 ROUND_TRIP_MS = 10

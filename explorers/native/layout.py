@@ -349,9 +349,6 @@ class Spots:
         return len(self.found) - 1
 
 
-# -- in memory
-
-
 def state_of(state: type[Record], rooms: Mapping[str, int], lows: Mapping[str, int]) -> np.dtype[Any]:
     wide = np.dtype(_describe(state, rooms, lows), align=True)
     padding = -wide.itemsize % WORD

@@ -55,9 +55,6 @@ class Node:
     checks: Failures = NEVER
 
 
-# -- expressions
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Expression(Node):
     """An expression. The value of an expression is a number (flags and enum members are numbers), or a reference to a
@@ -280,9 +277,6 @@ class Switch(Expression):
     guard: int
     part: int
     condition: Expression
-
-
-# -- statements
 
 
 @dataclass(frozen=True, slots=True, eq=False)
