@@ -54,8 +54,8 @@ final class Judge {
             return offset < Math.max(start, first) || offset >= first + count ? 0 : values[(int) (offset - first)];
         }
 
-        boolean contains(int value) {
-            return IntStream.range(0, count).anyMatch(i -> values[i] == value);
+        boolean contains(int value, long from) {
+            return IntStream.range(0, count).anyMatch(i -> values[i] == value && first + i >= from);
         }
 
         int epoch(long offset) {
@@ -192,6 +192,7 @@ final class Judge {
             return copies[b][p];
         }
         int before = -1;
+        long deleted = Math.max(found.start, c.everDeleted[p]);
         for (RecordBatch batch : MemoryRecords.readableRecords(bytes).batches()) {
             for (org.apache.kafka.common.record.Record r : batch) {
                 int epoch = batch.partitionLeaderEpoch();
@@ -200,16 +201,17 @@ final class Judge {
                 } else if (r.offset() != found.first + found.count) {
                     throw new Violation(where(b, p) + "offset " + r.offset() + " follows " + (found.first + found.count - 1));
                 }
-                if (epoch < before) {
+                // records below a log start may be those of a leader that was truncated elsewhere
+                if (epoch < before && r.offset() > deleted) {
                     throw new Violation(where(b, p) + "the leader epochs in its log go back at offset " + r.offset());
                 }
-                int cached = r.offset() < Math.max(found.start, c.everDeleted[p]) ? epoch : epoch(cache, r.offset());
+                int cached = r.offset() < deleted ? epoch : epoch(cache, r.offset());
                 if (cached != epoch) {
                     throw new Violation(where(b, p) + "offset " + r.offset() + " has epoch " + epoch + ", and the epoch cache has " + cached);
                 }
                 // the number of a transaction, which the coordinator may end with several markers, is negative
                 int value = batch.isControlBatch() ? -EndTransactionMarker.deserialize(r).coordinatorEpoch() : Broker.record(r.value());
-                if (!c.excused && value > 0 && found.contains(value)) {
+                if (!c.excused && value > 0 && found.contains(value, deleted)) {
                     throw new Violation(where(b, p) + "record " + value + " of an idempotent producer is there twice");
                 }
                 found.add(value, epoch);
@@ -541,7 +543,8 @@ final class Judge {
             if (!contains(r.isr, b)) {
                 throw new Violation(of + "has replica " + b + ", which runs and stays out of the ISR");
             }
-            if (copy.end != leader.end || copy.highWatermark != leader.highWatermark) {
+            // without min ISR, a new leader does not raise its high watermark
+            if (copy.end != leader.end || copy.highWatermark != leader.highWatermark && r.isr.length >= c.minIsr) {
                 throw new Violation(of + "ends at " + copy.end + " on broker " + b + ", high watermark " + copy.highWatermark + ", and on leader "
                     + r.leader + " at " + leader.end + ", " + leader.highWatermark);
             }
