@@ -107,6 +107,8 @@ def fuzz(
     )
     if profile in OWN and line_of(release.version) < (3, 8):
         raise UsageError(f"the profile {profile!r} needs Kafka 3.8 or newer: name another profile or release.")
+    if script is not None and script.schedule is None and "elr=1" in script.shape and line_of(release.version) < (4, 0):
+        raise UsageError(f"the history needs ELR, which Kafka {release.version} does not have: replace elr=1 by elr=0.")
     if release.warning:
         watch.note(release.warning)
     began = time.monotonic()

@@ -143,6 +143,12 @@ def test_a_release_without_the_classes_of_a_profile_is_refused(profile: str) -> 
         f.fuzz(kafka="3.7.2", profile=profile)
 
 
+def test_a_history_with_elr_is_refused_on_a_release_without_it(tmp_path: Path) -> None:
+    (tmp_path / "last.fuzz").write_text(LAST_LEADER.text())
+    with pytest.raises(UsageError, match="needs ELR, which Kafka 3.9.2 does not have: replace elr=1 by elr=0"):
+        f.fuzz(kafka="3.9.2", replay=tmp_path / "last.fuzz")
+
+
 @pytest.mark.parametrize("release", ["3.8.1", "4.1.2", "4.4.0"])
 def test_a_session_is_continued_evicted_and_lost_in_a_restart(release: str) -> None:
     shape = "brokers=2 disks=1 partitions=2 replicas=2 min-isr=2 elr=0 faults=0"
