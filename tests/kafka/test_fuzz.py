@@ -145,7 +145,7 @@ def test_a_release_without_the_classes_of_a_profile_is_refused(profile: str) -> 
 
 def test_a_history_with_elr_is_refused_on_a_release_without_it(tmp_path: Path) -> None:
     (tmp_path / "last.fuzz").write_text(LAST_LEADER.text())
-    with pytest.raises(UsageError, match="needs ELR, which Kafka 3.9.2 does not have: replace elr=1 by elr=0"):
+    with pytest.raises(UsageError, match=r"needs ELR, which Kafka .* does not have: replace elr=1"):
         f.fuzz(kafka="3.9.2", replay=tmp_path / "last.fuzz")
 
 
