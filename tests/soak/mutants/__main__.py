@@ -5,6 +5,7 @@ Each mutant meets a few random machines, then the tests of the suite that run th
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -128,10 +129,14 @@ def main() -> int:
     parser.add_argument("--suite", choices=TESTS, default="default", help="all: what ./test does not notice, by all")
     given = parser.parse_args()
     long = given.runs.with_name(f"long-{given.runs.name}")
-    if not given.runs.exists():
+    is_new = not given.runs.exists()
+    if is_new:
         measured(TESTS["default"], given.runs)
     if given.suite == "all" and not long.exists():
+        is_new = True
         measured([*TESTS["default"], *TESTS["all"]], long, begun=json.loads(given.runs.read_text()), long=True)
+    if is_new:  # a second session of pytest in one process cannot set up the fixtures
+        os.execv(sys.executable, [sys.executable, "-m", "tests.soak.mutants", *sys.argv[1:]])  # noqa: S606
     run(given, json.loads((long if given.suite == "all" else given.runs).read_text()))
     rows = rows_in([given.file, *given.beside])
     found = summary(rows)
