@@ -78,7 +78,7 @@ GROUPS = {
     ),
 }
 MANY = 12
-"""Minimum number of options for which `--help` shows groups."""
+"""Minimum number of options for which `--help` shows groups, each with at least two options."""
 
 
 class Grouped(click.Command):
@@ -88,7 +88,8 @@ class Grouped(click.Command):
             for item in self.get_params(ctx)
             if isinstance(item, click.Option) and (row := item.get_help_record(ctx))
         }
-        groups = {title: names.split() for title, names in GROUPS.items() if len(rows) > MANY}
+        groups = {title: rows.keys() & names.split() for title, names in GROUPS.items() if len(rows) > MANY}
+        groups = {title: names for title, names in groups.items() if len(names) > 1}
         known = {name for names in groups.values() for name in names}
         for title, names in {"Options": rows.keys() - known, **groups}.items():
             found = [row for name, row in rows.items() if name in names]
