@@ -230,7 +230,7 @@ FAIR = (
 
 
 def is_misled(s: State, c: C, partition: int) -> bool:
-    """Return whether the client uses a wrong leader, or a leader epoch that the leader rejects."""
+    """Return whether the client uses the wrong leader, or a leader epoch that the leader rejects."""
     known, told = s.known[partition], newest(s).partition[partition]
     return known.leader != told.leader or (c.consumer and known.epoch not in (NONE, told.epoch))
 

@@ -1,5 +1,6 @@
-"""Witnesses for replication, checked only if named. They show that these occur: changes of min ISR and ELR,
-reassignments, processes that follow before registration, late responses, failed directories, and changed log starts.
+"""Witnesses for replication, checked only if named. They show that the following can occur: changes of min
+ISR and ELR, reassignments, processes that follow leaders before they register, late responses, failed directories, and
+changes of the log start offset.
 """
 
 from fencepost.model.cluster.constants import C

@@ -29,7 +29,7 @@ WIDEST = (1 << 63) - 1
 @dataclass(frozen=True)
 class Twin:
     """A theorem with one rule removed, so that a step of `action` must violate the induction. The rule is removed by
-    constants or by a modified machine. For a theorem about every state, `action` is the violated property.
+    setting constants or by modifying the machine. For a theorem about every state, `action` is the violated property.
     """
 
     rule: str

@@ -76,7 +76,7 @@ def controlled_jdk(jars: Path) -> Path:
         done = releases.run(command, JLINK_SECONDS, "jlink")
         if done.returncode != 0:
             said = (done.stdout + done.stderr).strip()[:300]
-            raise UsageError(f"jlink of {jdk} did not make the JDK that `threads=` needs: {said}")
+            raise UsageError(f"jlink from {jdk} failed to build the JDK that `threads=` needs: {said}")
         with zipfile.ZipFile(jars / f"fray-jvmti-linux-x8664-{FRAY}.jar") as jar:
             jar.extract("libjvmti.so", made / "lib")
         releases.move_folder(made, kept)

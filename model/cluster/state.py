@@ -174,7 +174,7 @@ class Replica(Record):
     `truncating` is set until a follower has queried its truncation offset (before Fetch contained the last epoch).
     `raised` gives the min ISR that the broker uses, which may come from an image other than the one that it has
     applied. `early` is set while a new, unregistered process is running; `life` then still describes the previous
-    process. `offline` is set while the log's directory has failed. Records below `start` are deleted, though the files
+    process. `offline` is set if the log's directory has failed. Records below `start` are deleted, though the files
     may still contain them; `checkpoint` is the last checkpointed log start.
     """
 

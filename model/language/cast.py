@@ -16,8 +16,8 @@ class Cast:
     an array of records, such as "broker" for the array "replica". `arrows` maps an action to the source from which the
     acting party reads without a message in a bag. The acting party is then the owner or a parameter of the action.
     `nobodys` contains fields of the state that belong to no party, such as a counter of writes. For an array of past
-    values, `current` names the field with the index of the current element, and `views` names the field of a party that
-    contains an index into the array.
+    values, `current` is the name of the field that holds the index of the current element, and `views` is the name of
+    the party's field that holds an index into the array.
 
     `parties` maps the names of participants, in order, to the aliases of their indices, such as "client" to `Client`,
     or to None for a single participant. An array of plain values, one for each participant, also belongs to the
