@@ -221,7 +221,8 @@ def _cases(ids: Sequence[str]) -> Table:
 
 def _cases_of(entry: Entry) -> Iterable[Row]:
     """Yield a row for each property, verdict and archived trace. The row shows the run with the shortest trace or, if
-    there is no trace, the run with the most states. A violation without an archived trace is omitted if an archived trace is at least as short.
+    there is no trace, the run with the most states. A violation without an archived trace is omitted if an archived
+    trace is at least as short.
     """
     cases = cases_of(entry)
     found = dict.fromkeys((case.prop, case.expect, _link(case)) for case in cases)
