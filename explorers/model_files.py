@@ -53,12 +53,12 @@ def load(path: Path) -> Loaded:
 
 
 def load_sent(files: Files) -> ModuleType:
-    folder = Path(tempfile.mkdtemp(prefix="fencepost-"))
-    for name, text in files:
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    return load(folder / files[0][0]).module
+    with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
+        for name, text in files:
+            file = Path(folder, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        return load(Path(folder, files[0][0])).module
 
 
 class _AsRead(SourceFileLoader):

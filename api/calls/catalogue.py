@@ -147,7 +147,7 @@ def _of_behaviours(prop: Property) -> str:
 
 
 AT_LEAST = 1000
-"""States per run that the full profile expands again; other profiles expand as many as fit into a tenth of the time."""
+"""Number of states per run that the full profile re-expands; other profiles spend a tenth of the run's time on it."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,7 +1,7 @@
 """Operations on a cluster and their measured outcomes with given settings, one row for each operation.
 
-A row lists the observations made with these settings on clusters, on Kafka's classes or in the model. Observations with
-other settings are listed separately, each with the differences. No observation is inferred from another.
+A row lists what was observed with the given settings on clusters, with Kafka's classes or in the model. Observations
+with other settings are listed separately, each with the differences. No observation is inferred from another.
 """
 
 import re

@@ -80,6 +80,7 @@ def test_helpers_are_sent_along(layout: str, tmp_path: Path) -> None:
     assert LAYOUTS[layout][1] in dict(files)
     sent = load_sent(files)
     assert fencepost.check(sent.MACHINE, sent.PROPERTIES).distinct == 2
+    assert not Path(sent.__file__).exists()
 
 
 def test_a_page_shows_the_line_that_was_executed(tmp_path: Path) -> None:
