@@ -34,7 +34,7 @@ REPAIRS = (
     *("hyp-37", "hyp-38", "replicated-transaction"),
 )
 """Findings fixed by edits to Kafka's classes, most frequent first."""
-SWITCHES = ("late-epoch-flush", "hyp-11", "failed-while-moved", "left-out-start")
+SWITCHES = ("late-epoch-flush", "hyp-8", "hyp-11", "failed-while-moved", "left-out-start")
 """Findings fixed by replacing a class of the driver. For example, a late flush of a deleted log's epoch cache may empty
 the cache of a new log with the same name.
 """

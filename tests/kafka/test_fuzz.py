@@ -57,6 +57,9 @@ KNOWN = {
     # the follower's position in a segment of the replaced log becomes the position of the high watermark in the new log
     "hyp-37": known(f"brokers=2 disks=2 {SHAPE} faults=1",
         "write 0; fetch 1 0; follow 1 0; roll 0; fetch 1 0; move 0 0 1; copy 0; assign 0; copy 0; produce 0"),
+    "hyp-8": known("brokers=2 disks=1 partitions=1 replicas=2 min-isr=1 elr=0 faults=0",
+        "fence 0; publish 0; heartbeat 0; publish 1; fetch 0 1; fence 0; publish 1; resend 1; alter 1 1; produce 1; "
+        "produce 1; heartbeat 0; answer 1 1; alter 1"),
     "hyp-38": known("brokers=3 disks=2 partitions=2 replicas=2 min-isr=2 elr=1 faults=2",
         "reassign 0 0 2; publish 2; fail 2 1"),
     "left-out-start": known("brokers=2 disks=1 partitions=2 replicas=2 min-isr=2 elr=1 faults=1",

@@ -541,6 +541,10 @@ final class Cluster {
     }
 
     private void alter(Alteration a) {
+        if (a.arrivesLate() && Fakes.isRepaired("hyp-8")) {
+            alterations.remove(a);  // without HYP-8, the network delivers no old copy of a request
+            return;
+        }
         try {
             a.response = controller.alterPartition(a.request.data());
         } catch (ApiException e) {

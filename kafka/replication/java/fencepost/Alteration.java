@@ -28,6 +28,8 @@ final class Alteration {
     private static final class Waiting {
         final Object callback;
         boolean over;
+        /** The number of the newest copy that the controller has handled. */
+        int handled;
 
         Waiting(Object callback) {
             this.callback = callback;
@@ -57,6 +59,13 @@ final class Alteration {
     /** Returns whether the answer is no longer awaited, because the answer to another copy has arrived. */
     boolean isStray() {
         return waiting.over;
+    }
+
+    /** The request reaches the controller. Returns whether a newer copy reached it before. */
+    boolean arrivesLate() {
+        boolean late = waiting.handled > number;
+        waiting.handled = Math.max(waiting.handled, number);
+        return late;
     }
 
     /** Kafka's manager of such requests. The requests that its channel would send are collected in `kept`. */
