@@ -6,14 +6,12 @@ import pytest
 from fencepost.model.language import NONE
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.quorum import leader
-from fencepost.model.quorum.constants import Completion
 from fencepost.model.quorum.fetch import absent, reported_high_watermark
 from fencepost.model.quorum.machine import MACHINE
-from fencepost.model.quorum.state import Phase, Role
+from fencepost.model.quorum.state import Phase
 
 from tests.helpers import stories
 
-OLD = {"version_18": 0, "compares_high_watermarks": 0, "completes_on_high_watermark": Completion.NONE}
 PAIR = {"nodes": 3, "voters": 2, "max_epoch": 1}
 
 
@@ -77,41 +75,6 @@ def test_the_field_needs_both_ends_to_know_version_18(version_18: int, *, carrie
     assert absent(state) > len(state.node[0].log), "a missing field reads as more than any offset"
 
 
-def test_the_field_is_not_sent_before_the_metadata_version_is_known_to_be_final() -> None:
-    story = connected(finalizing_record=1)
-    constants = story.plain.constants
-    assert reported_high_watermark(story.state, constants, 2) == absent(story.state)
-    story.do("leader-appends", 0)
-    story.round_trip(1).do("leader-handles-fetch", 0, 1).do("parked-fetch-times-out", 1).do("follower-appends", 1)
-    assert reported_high_watermark(story.state, constants, 1) == story.state.node[1].high_watermark == 2
-
-
-def committed_while_parked(**constants: int) -> Story:
-    """A record is written; replica 2 has it and is parked when replica 1's fetch commits it."""
-    story = connected(**constants).do("leader-appends", 0)
-    story.round_trip(1).round_trip(2).do("leader-handles-fetch", 0, 2)
-    assert story.phase(2) is Phase.PARKED
-    return story.do("leader-handles-fetch", 0, 1)
-
-
-def test_a_new_high_watermark_completes_what_is_parked_which_waits_without_completion() -> None:
-    story = committed_while_parked()
-    assert story.phase(2) is Phase.ANSWERED
-    assert story.do("follower-appends", 2).state.node[2].high_watermark == 2
-    assert committed_while_parked(completes_on_high_watermark=Completion.NONE).phase(2) is Phase.PARKED
-
-
-def test_a_timeout_brings_the_high_watermark_of_the_arrival_so_an_old_replica_waits_twice() -> None:
-    """HYP-4, without a clock: the first timeout reports the state when the fetch arrived, only the second the news."""
-    answered = "parked-fetch-times-out 2; follower-appends 2"
-    story = committed_while_parked(**OLD).play(answered)
-    assert story.state.node[2].high_watermark == 1
-    assert story.play("leader-handles-fetch 0 2").phase(2) is Phase.PARKED
-    assert story.play(answered).state.node[2].high_watermark == 2
-    anew = committed_while_parked(**OLD, timeout_answers_anew=1).play(answered)
-    assert anew.state.node[2].high_watermark == 2, "answered anew, it waits once"
-
-
 def test_a_leader_does_not_commit_what_it_has_not_added_to() -> None:
     """KAFKA-12619: a majority that holds everything up to the start of the epoch, and not its first record, commits
     nothing."""
@@ -125,13 +88,6 @@ def test_a_leader_does_not_commit_what_it_has_not_added_to() -> None:
         node.known_end[1] = 1
         leader.advance_high_watermark(state, plain.constants, 0)
         assert node.high_watermark == expected
-
-
-def test_a_restarted_leader_leads_no_more() -> None:
-    story = connected(restarts=1).do("node-restarts", 0, 0)
-    assert story.state.node[0].role == Role.FOLLOWER
-    assert story.state.node[1].leader == NONE
-    assert story.state.node[0].end == 1
 
 
 def test_a_node_stops_rather_than_give_up_what_it_knows_to_be_committed() -> None:
