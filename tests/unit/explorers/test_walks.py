@@ -313,6 +313,8 @@ def test_different_states_are_counted_to_a_few_per_cent() -> None:
         about = estimate(w.walk(0, count, seed=0, depth=50).sketch)
         assert about == pytest.approx(exact, rel=0.05)
     assert estimate(np.zeros(4096, np.uint8)) == 0
+    ranks = np.random.default_rng(0).geometric(0.5, (4096, 50))  # of fifty hashes for each register
+    assert estimate(ranks.max(axis=1).astype(np.uint8)) == pytest.approx(4096 * 50, rel=0.05)
 
 
 def test_faults_logs_and_divergence_are_read_off_any_machine_that_has_them() -> None:
