@@ -91,6 +91,25 @@ def is_not_seven(s, c):
 def is_two(s, c):
     return s.a == 2 and changes_a_local(s) == 0
 """
+ENDS = """
+class State(Record):
+    a: Annotated[int, Range(0, 100)]
+    b: Annotated[int, Range(-5, 3)]
+    top: Annotated[int, Range(0, 128)]
+@action(b=Range(-5, 3))
+def grows(s, c, b):
+    require(s.a < 100 and s.top < 128)
+    s.a += 20
+    s.b = b
+    s.top = 28 + s.a
+@always
+def sum_is_small(s, c):
+    return (s.a & s.b) + 100 <= 150
+@sometimes
+def is_top(s, c):
+    return s.top > 127
+"""
+"""Numbers at the ends of lanes of eight bits, and a sum beyond them."""
 SENT = """
 class C(Constants):
     room = capacity(3, low=0, high=4, meaning="notes")
@@ -164,6 +183,10 @@ def test_what_one_way_assigns_is_not_seen_on_the_other() -> None:
     made = agree(TWO_WAYS)
     assert made.distinct == 8
     assert [item.verdict for item in made.properties] == ["violated", "holds"]
+
+
+def test_numbers_at_the_ends_of_lanes_have_lanes_that_are_wide_enough() -> None:
+    assert [item.verdict for item in agree(ENDS).properties] == ["violated", "holds"]
 
 
 def test_guards_of_the_lineage_are_evaluated_side_by_side() -> None:
