@@ -198,9 +198,10 @@ def source_of(question: Question, options: Options, *, masked: bool = False) -> 
     """Return the module to be compiled for a question. If `masked`, the module's guards can be turned off."""
     from fencepost.explorers.native.compile import generate
 
-    found = question.protocol
-    judged = found.compiled_with(question.properties)
-    return generate(found.machine, question.constants, judged, normalize=options.normalize, masked=masked)
+    found, asked = question.protocol, question.properties
+    judged = asked if options.symmetry else found.compiled_with(asked)  # other properties may distinguish values
+    flags = {"normalize": options.normalize, "masked": masked, "symmetry": options.symmetry}
+    return generate(found.machine, question.constants, judged, **flags)
 
 
 def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:

@@ -112,10 +112,6 @@ def check(
         if engine != "native":
             raise UsageError(f"`spill=` works only with the native engine, not with {engine}: leave one of them out.")
         make_sure_folder(Path(spill))
-    if symmetry and engine == "spark":
-        raise UsageError(
-            "`symmetry=True` works with the native and plain engines, not with spark: leave one of them out."
-        )
     if checkpoint and not resume and keeps_search(Path(checkpoint)):
         refuse_replacing(checkpoint)
     with interrupts.cancelled_by(cancel) if cancel else nullcontext(), alone_in(options.checkpoint):

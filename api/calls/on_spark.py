@@ -43,7 +43,7 @@ def search_on(
 ) -> Result:
     values = tuple((name, int(value)) for name, value in question.constants.values.items())
     names = tuple(item.name for item in question.properties)
-    origin = Origin(question.name, question.protocol.files, values, names, options.normalize)
+    origin = Origin(question.name, question.protocol.files, values, names, options.normalize, options.symmetry)
     search = Explore(
         question.protocol.machine, question.constants, question.properties, options, origin, kernels,
         cluster.partitions, cluster.handover, watch.telling(question.name), summed=summed,

@@ -327,6 +327,7 @@ def result_of(native: Search, store: Store, manifest: Manifest, why: str, worker
         store_bytes=manifest.distinct * (native.layout.dtype.itemsize + 8),
         compiled=native.compiled[-1:],
         levels=tuple(manifest.levels),
+        symmetry=native.plain.alike,
     )
 
 
@@ -337,7 +338,7 @@ def _property(
     path = None
     if state is not None:
         path = native.plain.decided(native.plain.retrace(trails.to(state)), item)
-        path = with_late_faults(native.plain, path, item)
+        path = with_late_faults(native.plain.exact, path, item)
     return verdict.judged(item, path, complete=complete)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from fencepost.explorers.liveness.generated import digest_of
 from fencepost.explorers.model_files import Files, load_sent
 from fencepost.explorers.native.checkpoint import are_states
-from fencepost.explorers.native.compile import Kernels, compiled
+from fencepost.explorers.native.compile import Kernels, generate, load
 from fencepost.explorers.native.expansion import UNDECIDED, Worker, count_bounds, hash_rows, insert
 from fencepost.explorers.native.layout import Layout
 from fencepost.explorers.native.packed import OWNERS
@@ -43,8 +43,9 @@ class Origin:
     files: Files
     values: tuple[tuple[str, int], ...]
     properties: tuple[str, ...]
-    """Names of the properties to check; empty means all. All properties of built-in protocols are always compiled."""
+    """Names of the properties to check; empty means all. Without symmetry, all default properties are compiled."""
     normalize: bool
+    symmetry: bool = False
 
     def protocol(self) -> Protocol:
         return _found(self)
@@ -62,8 +63,10 @@ class Origin:
 @cache
 def _kernels(origin: Origin) -> Kernels:
     found = _found(origin)
-    chosen = found.compiled_with(found.select(origin.properties))
-    made = compiled(found.machine, origin.constants(), chosen, normalize=origin.normalize)
+    asked = found.select(origin.properties)
+    chosen = asked if origin.symmetry else found.compiled_with(asked)  # other properties may distinguish values
+    flags = {"normalize": origin.normalize, "symmetry": origin.symmetry}
+    made = load(generate(found.machine, origin.constants(), chosen, **flags))
     gc.freeze()  # PySpark collects garbage after every task and would scan all of this
     return made
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import time
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import psutil
@@ -33,6 +34,7 @@ from tests.helpers.commands import start
 from tests.helpers.reported import CASES, outcome_of, written
 from tests.helpers.reported import found as reported
 from tests.helpers.written import HEAD
+from tests.random_machines import symmetric
 from tests.spark.sparks import marks
 
 pytestmark = marks("spark")
@@ -51,6 +53,30 @@ def context() -> Iterator[SparkContext]:
 
 def origin_of(name: str, text: str = "", names: tuple[str, ...] = (), **values: int) -> Origin:
     return Origin(name, ((f"{name}.py", text),) if text else (), tuple(values.items()), names, normalize=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "values"),
+    [
+        ("kip320", "", {"replicas": 3, "max_leader_epoch": 1}),
+        ("drawn", symmetric.text_of(37), {"n": 3}),  # a property is violated
+    ],
+    ids=["kip320", "drawn"],
+)
+def test_with_symmetry_spark_finds_what_the_native_engine_finds(
+    context: SparkContext, name: str, text: str, values: dict[str, int], tmp_path: Path
+) -> None:
+    origin = replace(origin_of(name, text, **values), symmetry=True)
+    native = search(
+        origin.machine(), origin.constants(), origin.protocol().properties, Options(workers=1, symmetry=True),
+        kernels=origin.kernels(),
+    )  # fmt: skip
+    asked: Any = {"symmetry": True, "checkpoint": str(tmp_path)}
+    assert not explored_from(context, origin, 3, 20, **asked, max_depth=8).complete
+    found = explored_from(context, origin, 3, 20, **asked, resume=True, cross_check=200)
+    assert (found.distinct, found.levels, found.symmetry) == (native.distinct, native.levels, native.symmetry)
+    said = [[(it.verdict, it.path and len(it.path.states)) for it in by.properties] for by in (found, native)]
+    assert said[0] == said[1]
 
 
 def explored(context: SparkContext, name: str, values: dict[str, int], **options: Any) -> Result:
