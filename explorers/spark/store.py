@@ -31,14 +31,16 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "spark.json"
-MAGIC = b"FPB1"
+MAGIC = b"FPB2"
 HEAD = struct.Struct("<4sII")
 """Magic number, length of the JSON header, and CRC-32 of the remaining bytes."""
 NO_ANCESTOR = (1 << 64) - 1
 ANCESTOR = 8
 """Bytes per ancestor."""
+CODEC = "zstd"
+"""Compression of a block's words, which are written column by column, and of its ancestors."""
 OURS = re.compile(rf"\d{{5,}}\.block|{LEFTOVER.pattern}")
 """Names of the files in a level's folder that may be removed."""
 SOURCE_SHIFT = 32
@@ -73,6 +75,7 @@ class Head:
     firsts: list[int]
     shares: list[int]
     itemsize: int
+    packed: int
     size: int
     checksum: int
 
@@ -134,15 +137,20 @@ class Store:
 
     def write_block(self, block: Block) -> tuple[int, int]:
         """Write a block completely or not at all; return the block's size and checksum."""
+        from pyarrow import compress
+
         named = {name: getattr(block, name) for name in ("level", "partition", "firsts", "shares")}
-        head = json.dumps({**named, "itemsize": block.rows.dtype.itemsize}).encode()
-        rows, ancestors = np.ascontiguousarray(block.rows).view(np.uint8), block.ancestors.view(np.uint8)
-        checksum = zlib.crc32(ancestors.data, zlib.crc32(rows.data, zlib.crc32(head)))
-        text = b"".join((HEAD.pack(MAGIC, len(head), checksum), head, rows.data, ancestors.data))
+        words = np.ascontiguousarray(block.rows).view(np.uint64).reshape(-1, block.rows.dtype.itemsize // 8)
+        body = compress(words.T.tobytes() + block.ancestors.tobytes(), CODEC, asbytes=True)
+        head = json.dumps({**named, "itemsize": block.rows.dtype.itemsize, "packed": len(body)}).encode()
+        checksum = zlib.crc32(body, zlib.crc32(head))
+        text = b"".join((HEAD.pack(MAGIC, len(head), checksum), head, body))
         self.write(self.name(block.level, block.partition), text)
         return len(text), checksum
 
     def read_block(self, level: int, partition: int, dtype: np.dtype[Any]) -> Block:
+        from pyarrow import decompress
+
         name = self.name(level, partition)
         text = self.read(name)
         try:
@@ -152,11 +160,12 @@ class Store:
             if not fits or zlib.crc32(body) != head.checksum:
                 raise self.damaged(level, partition)
             count = sum(head.shares)
-            begin = len(body) - count * (dtype.itemsize + ANCESTOR)
-            rows = np.frombuffer(body, dtype, count, begin)
-            ancestors = np.frombuffer(body, np.uint64, count, begin + rows.nbytes)
-            return Block(level, partition, tuple(head.firsts), tuple(head.shares), rows, ancestors)
-        except (ValueError, KeyError, TypeError, struct.error, RecursionError):
+            room = count * (dtype.itemsize + ANCESTOR)
+            numbers = np.frombuffer(decompress(body[-head.packed :], room, CODEC, asbytes=True), np.uint64)
+            words = numbers[: len(numbers) - count].reshape(dtype.itemsize // 8, count)
+            rows = np.ascontiguousarray(words.T).view(dtype).reshape(count)
+            return Block(level, partition, tuple(head.firsts), tuple(head.shares), rows, numbers[words.size :])
+        except (ValueError, KeyError, TypeError, OSError, OverflowError, MemoryError, struct.error, RecursionError):
             raise self.damaged(level, partition) from None
 
     def read_head(self, level: int, partition: int) -> Head:
@@ -275,7 +284,8 @@ def _head_of(text: bytes, size: int) -> Head:
     if magic != MAGIC or length > len(text) - HEAD.size:
         raise ValueError(magic)
     data = json.loads(text[HEAD.size : HEAD.size + length])
-    head = Head(data["level"], data["partition"], data["firsts"], data["shares"], data["itemsize"], size, checksum)
-    if size != HEAD.size + length + sum(head.shares) * (head.itemsize + ANCESTOR):
+    named = (data[name] for name in ("level", "partition", "firsts", "shares", "itemsize", "packed"))
+    head = Head(*named, size, checksum)
+    if size != HEAD.size + length + head.packed:
         raise ValueError(size)
     return head
