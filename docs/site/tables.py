@@ -1,8 +1,8 @@
 """Tables of measured figures and runs, for pages written by hand.
 
-A table is placed between `<!-- cases NAME ... -->` and `<!-- end -->`. NAME is the id of an entry, the name of a table,
-or the name of a table about a proof and the name of the proof. `benchmarks/figures/catalogue.py` measured seconds,
-rates and memory.
+A table is placed between `<!-- cases NAME ... -->` and `<!-- end -->`. NAME is one or more ids of entries, a
+table's name, or the name of a table about a proof, followed by the proof's name. `benchmarks/figures/catalogue.py`
+measured seconds, rates and memory.
 
 Each row of the table of delays has two runs, which differ in the number of ticks that a message takes. The two worst
 cases determine how many messages, and how many maximum waits or idle intervals, are on the worst path. A round trip is
@@ -186,7 +186,7 @@ _LARGEST = 8
 
 
 def with_tables(text: str, page: str = "") -> str:
-    """Return the text of `page` (a path in docs/) with tables built; raise UsageError if one is unknown or unclosed."""
+    """Return the text of `page` (a path in docs/) with its tables; raise UsageError if one is unknown or unclosed."""
     if len(_TABLE.findall(text)) != text.count(MARK):
         raise UsageError(f"{page}: a line `{MARK}... -->` has no line `<!-- end -->` after its table: add it.")
     try:
@@ -220,8 +220,8 @@ def _cases(ids: Sequence[str]) -> Table:
 
 
 def _cases_of(entry: Entry) -> Iterable[Row]:
-    """Yield a row for each property, verdict and archived trace. The row shows the run with the shortest trace or, if
-    there is no trace, the run with the most states. A violation without an archived trace is omitted if an archived trace is at least as short.
+    """Yield a row per property, verdict and archived trace: the run with the shortest trace or, without traces, the
+    run with the most states. Omit a violation without an archived trace if an archived trace is at least as short.
     """
     cases = cases_of(entry)
     found = dict.fromkeys((case.prop, case.expect, _link(case)) for case in cases)
