@@ -289,7 +289,7 @@ def _below(cases: Sequence[Case], word: str) -> str:
     if free:
         return f", {'one' if free == 1 else free} of them without reaching a bound"
     always = [name for name in reached[0] if all(name in names for names in reached)]
-    return f", below bounds that were reached: {', '.join(f'`{name}`' for name in always) or 'others in each run'}"
+    return f", below bounds that were reached: {', '.join(f'`{name}`' for name in always) or 'different in each run'}"
 
 
 def _run(run: Run) -> str:
