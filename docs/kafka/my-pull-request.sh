@@ -1,6 +1,6 @@
 #!/bin/sh
 # my-pull-request.sh BASE CHANGED OUTPUT: compares two folders of Kafka's jars, and writes comment.md and compare.sarif to the
-# folder OUTPUT. It ends with the status of `fencepost compare`: 0 no difference, 1 one, 3 something that changed was not exercised.
+# folder OUTPUT. It exits with the status of `fencepost compare` (0: no difference; 1: a difference; 3: a change was not exercised).
 set -u
 [ $# -eq 3 ] || { echo "usage: my-pull-request.sh BASE CHANGED OUTPUT" >&2; exit 2; }
 mkdir -p "$3" || exit 2

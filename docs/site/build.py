@@ -33,7 +33,7 @@ STATIC = ("site.css", "settings.js")
 STAGES = 5
 BUTTONS = "[Explore](explore/index.html){ .md-button .md-button--primary } [Settings](settings.md){ .md-button }"
 ABOUT_ENTRIES = ("guarantees/", "kafka/findings")
-"""Path prefixes of the pages of catalogue entries, which link to stories."""
+"""Path prefixes of catalogue entries' pages, which link to stories."""
 OURS = ("settings.html", "protocols/kip320.html", "explore/index.html")
 
 
@@ -214,7 +214,7 @@ ABOUT_TRACES = (
 EVERY = 40
 END_OF_HEAD, END_OF_META = "</header>", "</head>"
 ICON = '<link rel="icon" href="../assets/images/favicon.png">'
-"""An empty icon, without which browsers request an icon from the server's root."""
+"""An empty icon. Without it, browsers request one from the server's root."""
 WAYS = (
     '<style>.ways a {{ color: var(--accent); margin-right: 1em; }}</style><nav class="ways" aria-label="Fencepost"><p>'
     '<a href="{explore}">Open in the explorer</a>{others}</p></nav>'

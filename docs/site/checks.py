@@ -59,8 +59,8 @@ def index() -> Iterator[str]:
     known, without = falsifiable(), vacuous()
     yield from ("## Guarantees that can fail", "")
     yield (
-        f"Of {len(known)} guarantees that hold, {len(known) - len(without)} are violated in a variant of the "
-        "protocol, in a run of the catalogue, or without a guard. These guarantees are therefore not trivially true."
+        f"Of {len(known)} guarantees that hold, {len(known) - len(without)} are violated in a variant of the protocol, "
+        "in a run of the catalogue, or with a guard removed. These guarantees are therefore not trivially true."
     )
     if without:
         yield from ("", "No variant violates these guarantees:", "")
@@ -75,7 +75,7 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
     yield f"{len(best)} guards and settings: {counts}. The [index](../checks.md) explains these purposes."
     yield from ("", *_suspicious(name))
     where = f"[the protocol](../protocols/{name}.md#actions)"
-    yield f"The page of {where} shows the condition of each guard, and what is violated without the guard."
+    yield f"The page of {where} shows each guard's condition, and what is violated without the guard."
     yield from ("", *_settings(machine, [found for found in best.values() if found[0]["kind"] == "setting"]))
     yield from _bases(data)
     yield from _example(name, best)
@@ -191,7 +191,7 @@ def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
 
 
 def of_catalogue(name: str, row: str) -> Run | None:
-    """Return the run with the shortest violation, among runs whose violations vanish if only this setting changes."""
+    """Return the run with the shortest violation, of those whose violations disappear if only this setting changes."""
     constant, mark, text = row.partition("=")
     if not mark:
         return None
@@ -223,7 +223,7 @@ def crashes_page() -> Iterator[str]:
     yield from ("# How many crashes an acknowledged record survives", "")
     yield "KIP-966 says that, with ELR, an acknowledged record survives min ISR - 1 unclean shutdowns."
     yield f"To test this, `{LOSS}` was checked with an increasing number of crashes that may lose the whole log."
-    yield "*Tolerates* is how many crashes cause no violation. [Settings](../settings.md) shows the shortest histories."
+    yield "*Tolerates* counts crashes that cause no violation. [Settings](../settings.md) shows the shortest histories."
     yield ""
     for replicas in SIZES:
         unknown = f"Not measured yet: `python -m benchmarks.figures.matrices --faults {replicas}` measures it."

@@ -144,18 +144,18 @@ NOT_KEPT = {
     "broken": "Guarantees that do not hold as worded",
 }
 BROUGHT_BACK = (
-    "These are bugs that Kafka had, and hazards that its KIPs rule out. Each has a switch in a model that restores it. "
+    "These are bugs that Kafka had, and hazards that its KIPs rule out. Each can be restored by a switch in a model. "
     "The number after a property is the length of the shortest trace in states. *Distinct* counts the states with "
     "the bug, and *without* counts those of the twin: a run in which the property holds, and which differs only in "
     "the constants of the second column. *Seconds* are for two workers, excluding compilation. For bugs that are not "
-    "modelled, the row gives the reason.\n\nA run of a bug names the property nearest to its cause, then its "
+    "modelled, the row gives the reason.\n\nEach bug's run names the property nearest to the cause, then the "
     "effect: in replication, the loss of a committed record (`leader-has-committed`). All rows of replication except "
     "B14 include the fixes for HYP-1, HYP-2, HYP-3 and HYP-9, so that only the bug appears. The row of B09 with two "
     "fences also shows the last replica standing (B19)."
 )
 AGAINST_TLC = (
     "These are the published models (hachikuji/kafka-specification). TLC computed the distinct states, depths and "
-    "lengths of shortest traces, breadth first, without symmetry or view. Fencepost must compute the same numbers."
+    "lengths of shortest traces (breadth first, no symmetry, no view). Fencepost must compute the same numbers."
 )
 _SWITCHES = 2
 """A run with a bug and its twin without the bug differ in at most this many constants."""
@@ -289,7 +289,7 @@ def _below(cases: Sequence[Case], word: str) -> str:
     if free:
         return f", {'one' if free == 1 else free} of them without reaching a bound"
     always = [name for name in reached[0] if all(name in names for names in reached)]
-    return f", below bounds that were reached: {', '.join(f'`{name}`' for name in always) or 'others in each run'}"
+    return f", below bounds that were reached: {', '.join(f'`{name}`' for name in always) or 'different in each run'}"
 
 
 def _run(run: Run) -> str:

@@ -81,7 +81,7 @@ def _table() -> str:
     )
     titles = ("replicas", "min ISR", "ELR", "unclean elections", "crashes alone")
     heads = "".join(f"<th>{name}</th>" for name in titles)
-    text = "This form needs JavaScript; <code>fencepost advise</code> gives every answer. Measured without findings:"
+    text = "This form needs JavaScript; <code>fencepost advise</code> gives every answer. With the findings fixed:"
     return f"<p>{text}</p><table><tr>{heads}</tr>{rows}</table>"
 
 
@@ -97,7 +97,7 @@ def _pieces(made: AdviceResult) -> Iterator[str]:
     yield from (_operation(item) for item in data["operations"])
     changes = map(advice_words.change_of, data["changes"])
     rows = "".join(f"<li><code>{escape(what)}</code>: {escape(then)}</li>" for what, then in changes)
-    yield f"<h2>What to change against crashes</h2><ul>{rows or f'<li>{advice_words.UNCHANGED}</li>'}</ul>"
+    yield f"<h2>What to change to survive crashes</h2><ul>{rows or f'<li>{advice_words.UNCHANGED}</li>'}</ul>"
     crashes = data["crashes"]
     if crashes is not None:
         yield "<h2>Crashes alone</h2>"

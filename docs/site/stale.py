@@ -150,7 +150,7 @@ def stale() -> Iterator[str]:
     for file, program in found:
         yield (
             f"stale: invariants/figures/{file}.json: measured with another model or question; "
-            f"`python -m benchmarks.figures.{program}` measures it again."
+            f"`python -m benchmarks.figures.{program}` remeasures it."
         )
     yield from stale_proofs()
 
@@ -172,7 +172,7 @@ def stale_proofs() -> Iterator[str]:
         yield (
             f"stale: invariants/figures/proofs.json: {', '.join(old)} were proved for another model or question; "
             "`fencepost prove --no-cache --workers 1 --json > FILE` and "
-            "`python -m benchmarks.figures.matrices --proofs FILE` measure them again."
+            "`python -m benchmarks.figures.matrices --proofs FILE` remeasure them."
         )
 
 

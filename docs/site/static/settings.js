@@ -1,4 +1,4 @@
-// Shows the parts of the answer to the chosen settings, in order. All answers are precomputed.
+// Shows the parts of the answer for the chosen settings, in order. All answers are precomputed.
 (() => {
   const form = document.getElementById("choose");
   const answers = document.getElementById("answers");
