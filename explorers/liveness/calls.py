@@ -205,9 +205,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Fairness:
-    """Bit masks of fairness constraints: those that each class of edges satisfies, the strong ones, and those that each
-    state enables.
-    """
+    """Bit masks of fairness constraints: those that a class of edges satisfies or a state enables, and strong ones."""
 
     masks: Array
     strong: Array

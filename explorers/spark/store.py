@@ -151,17 +151,15 @@ class Store:
     def read_block(self, level: int, partition: int, dtype: np.dtype[Any]) -> Block:
         from pyarrow import decompress
 
-        name = self.name(level, partition)
-        text = self.read(name)
+        text = self.read(self.name(level, partition))
         try:
-            head = _head_of(text, len(text))
-            body = memoryview(text)[HEAD.size :]
+            head, body = _head_of(text, len(text)), memoryview(text)[HEAD.size :]
             fits = (head.level, head.partition, head.itemsize) == (level, partition, dtype.itemsize)
             if not fits or zlib.crc32(body) != head.checksum:
                 raise self.damaged(level, partition)
             count = sum(head.shares)
-            room = count * (dtype.itemsize + ANCESTOR)
-            numbers = np.frombuffer(decompress(body[-head.packed :], room, CODEC, asbytes=True), np.uint64)
+            given = decompress(body[-head.packed :], count * (dtype.itemsize + ANCESTOR), CODEC, asbytes=True)
+            numbers = np.frombuffer(given, np.uint64)
             words = numbers[: len(numbers) - count].reshape(dtype.itemsize // 8, count)
             rows = np.ascontiguousarray(words.T).view(dtype).reshape(count)
             return Block(level, partition, tuple(head.firsts), tuple(head.shares), rows, numbers[words.size :])

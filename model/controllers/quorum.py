@@ -32,8 +32,7 @@ def replay_committed(s: State, node: int) -> None:
 
 def forget_commits(s: State, c: C, node: int) -> None:
     """Revert to the committed state (QuorumController.renounce, SnapshotRegistry.revertToSnapshot). The model clears
-    the memory of a controller that does not lead. The controller replays its log once it leads and knows which records
-    are committed.
+    the memory of a controller that does not lead. It replays its log once it leads and knows what is committed.
     """
     n = s.node[node]
     known = n.high_watermark

@@ -38,8 +38,7 @@ class Guarded:
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
     """Execution of an action in a state, as a list of steps, each of which is nested in the previous one. The innermost
-    step is `effect`, which runs the body without guards on a copy of the state. If a parameter has no values, nothing
-    is executed.
+    step, `effect`, runs the body without guards on a copy of the state. If a parameter has no values, nothing runs.
     """
 
     parameters: tuple[Parameter, ...]
