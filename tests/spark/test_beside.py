@@ -44,7 +44,7 @@ def test_the_answer_is_right_on_executors(
             searched[-1] += 1
             return super().run(*tasks)
 
-    monkeypatch.setattr(explore, "Explore", Soon)
+    monkeypatch.setattr(on_spark, "Explore", Soon)
     monkeypatch.setattr(explore, "Exchange", Counted)
     monkeypatch.setattr(on_spark, "started", lambda *_: nullcontext(context))
     monkeypatch.chdir(tmp_path)
