@@ -282,8 +282,8 @@ def _head_of(text: bytes, size: int) -> Head:
     if magic != MAGIC or length > len(text) - HEAD.size:
         raise ValueError(magic)
     data = json.loads(text[HEAD.size : HEAD.size + length])
-    named = (data[name] for name in ("level", "partition", "firsts", "shares", "itemsize", "packed"))
-    head = Head(*named, size, checksum)
+    named = {name: data[name] for name in ("level", "partition", "firsts", "shares", "itemsize", "packed")}
+    head = Head(**named, size=size, checksum=checksum)
     if size != HEAD.size + length + head.packed:
         raise ValueError(size)
     return head
