@@ -39,7 +39,7 @@ class FencedAnswers(IntEnum):
     """A follower's reaction to a leader that reports a fenced epoch.
 
     TRUSTED: the follower stops fetching until the next epoch. CHECKED: it stops unless it has already entered a later
-    epoch. IGNORED: it continues, with the same effect as CHECKED: no leader serves it before the next epoch.
+    epoch. IGNORED: it continues, with the same effect as CHECKED, because no leader serves it before the next epoch.
     """
 
     IGNORED = 0
@@ -127,7 +127,7 @@ class C(Constants):
     brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the partition (except `spare` brokers)")
     max_records = capacity(1, low=0, high=4, room=2, meaning="total number of records that producers write")
     metadata_lag = capacity(
-        3, low=1, high=24, room=3, meaning="how many controller records a running broker may lag behind"
+        3, low=1, high=24, room=3, meaning="number of controller records by which a running broker may lag"
     )
     alter_partitions = capacity(2, low=1, high=6, room=2, meaning="AlterPartition messages in flight")
     late_fetches = capacity(1, low=0, high=4, room=1, meaning="fetch requests in flight from senders that have stopped")
@@ -399,7 +399,7 @@ def refuse(c: C) -> str | None:
     if c.directories > c.brokers:
         return f"directories={c.directories} is more than brokers={c.brokers}: write directories={c.brokers} or less."
     if c.directories == 0 and c.directory_failures + c.directory_removals + c.disk_replacements > 0:
-        return f"no directory can fail or be replaced with directories=0: write directories={c.brokers}, or fewer."
+        return f"no directory can fail or be replaced with directories=0: write directories={c.brokers} or less."
     if c.deletions + c.expirations > 0 and c.truncation != Truncation.FETCH:
         return "log starts above 0 need fetch responses with a truncation offset: write truncation=fetch."
     if c.spare > c.movable:

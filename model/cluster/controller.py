@@ -167,7 +167,7 @@ def passes_epoch_checks(c: C, image: Image, m: AlterPartition) -> bool:
 
 
 def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
-    """Return whether the controller treats a request as repeated, because the requested ISR is already committed."""
+    """Return whether the controller treats a request as a duplicate, because the requested ISR is already committed."""
     return (
         c.repeats_answers
         and m.broker_epoch == image.broker_epoch[m.leader]
@@ -210,8 +210,8 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
     The checks of ReplicationControlManager.alterPartition, in order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
     INVALID_REQUEST, INVALID_UPDATE_VERSION, INELIGIBLE_REPLICA. If the change completes a reassignment that removes the
-    sender, the response is the error NEW_LEADER_ELECTED, although the change is made. The model omits responses with a
-    new leader epoch, because the leader ignores them (Partition.handleAlterPartitionUpdate). With `answers_are_lost`,
+    sender, the response is the error NEW_LEADER_ELECTED, although the change is applied. The model omits responses with
+    a new leader epoch, because the leader ignores them (Partition.handleAlterPartitionUpdate). With `answers_are_lost`,
     the response to a resent request goes to the connection that the sender has closed.
     """
     image = newest(s)

@@ -1,9 +1,9 @@
 """Log directories (KIP-858). They may fail while the broker runs, work again, be replaced by empty ones, or be removed.
 
 A broker's replica is in one of two directories. The other directory contains the metadata log; if it fails, the broker
-stops. This covers brokers with a single directory too: the disk is replaced while the broker is down. Modelled on
+stops. This also covers brokers with a single directory, whose disk is replaced while the broker is down. Modelled on
 ReplicaManager.handleLogDirFailure, LogManager, AssignmentsManager, and handleDirectoriesOffline and
-handleAssignReplicasToDirs of ReplicationControlManager. Moves between directories are modelled in `model/moves`.
+handleAssignReplicasToDirs in ReplicationControlManager. Moves between directories are modelled in `model/moves`.
 """
 
 from fencepost.model.cluster import log
@@ -128,8 +128,8 @@ def controller_marks_directory_offline(s: State, c: C, broker: int) -> None:
 def controller_assigns_directory(s: State, c: C, broker: int) -> None:
     """A running broker reports the directory of its new log, and the controller records it.
 
-    ReplicationControlManager.handleAssignReplicasToDirs. The change may elect a leader, but not this broker: the
-    controller still checks its previous directory. Up to 4.2, the change empties the ELR, as if ELR were off (HYP-17).
+    ReplicationControlManager.handleAssignReplicasToDirs. The change may elect a leader, but not this broker, because
+    its previous directory is still checked. Up to 4.2, the change empties the ELR, as if ELR were off (HYP-17).
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)

@@ -81,8 +81,8 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 def follower_truncates(s: State, c: C, follower: int) -> None:
     """A follower truncates its log where it diverges from the leader's log.
 
-    AbstractFetcherThread.truncateOnFetchResponse. If the follower's log lacks the epoch that the leader names, the
-    follower fetches again. If the leader's log lacks the follower's epoch, it truncates to its high watermark.
+    AbstractFetcherThread.truncateOnFetchResponse. If the follower lacks the epoch that the leader names, it fetches
+    again. If the leader's log lacks the follower's epoch, the follower truncates to its high watermark.
     """
     r = s.replica[follower]
     require(r.answer.kind == Answer.DIVERGING)
@@ -121,7 +121,7 @@ def is_taken(s: State, c: C, m: LateAnswer) -> bool:
 @action(m=InFlight("late_answers"))
 def follower_takes_late_answer(s: State, c: C, m: LateAnswer) -> None:
     """A follower accepts a response from an earlier leader epoch, because the leader and the log end have not changed.
-    Until KAFKA-18991, only the leader and the log end were compared. The leader's log may have changed meanwhile.
+    Until KAFKA-18991, only the leader and the log end were compared. The leader's log may have changed in the meantime.
     """
     require(is_taken(s, c, m))
     follower, kind = m.follower, m.kind

@@ -26,7 +26,7 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def forget_followers(r: Replica) -> None:
-    """Clear the leader's knowledge of followers."""
+    """Clear what the leader knows about its followers."""
     for f in r.follower:
         f.end = NONE
         f.start = 0
@@ -101,7 +101,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def observe_commit(s: State, r: Replica) -> None:
-    """Note which records consumers can now read. A process accepts no connections before it is registered."""
+    """Record which records consumers can now read. A process accepts no connections before it is registered."""
     if r.early != 0:
         return
     for offset in range(s.ghost_committed_end, r.high_watermark):
@@ -164,13 +164,13 @@ def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -
 
 
 def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
-    """Return whether a log end has reached the high watermark and the epoch's start, as joining the ISR requires."""
+    """Return whether a log end has reached the high watermark and the epoch's start (required to join the ISR)."""
     r = s.replica[leader]
     return end >= r.high_watermark and (not c.epoch_start_check or end >= r.epoch_start)
 
 
 def may_request(s: State, c: C, leader: int) -> bool:
-    """Return whether no AlterPartition request of the leader is pending or unanswered (AlterPartitionManager)."""
+    """Return whether the leader has no AlterPartition request that is pending or unanswered (AlterPartitionManager)."""
     r = s.replica[leader]
     return (
         r.proposed_isr == 0
@@ -408,8 +408,8 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker)
 def leader_requests_expansion(s: State, c: C, leader: int) -> None:
-    """A leader that has checked a follower's log end reads the follower's broker epoch, and requests to add the
-    follower. Before KAFKA-15221, another fetch could change the follower's state after the check and before the epoch
+    """A leader that has checked a follower's log end reads the follower's broker epoch, and proposes the follower for
+    the ISR. Before KAFKA-15221, another fetch could change the follower's state after the check and before the epoch
     was read. If the broker epoch does not match, the leader sends no request.
     """
     r = s.replica[leader]
@@ -441,7 +441,7 @@ def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, members=Brokers)
 def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
-    """A leader requests to remove the members that have lagged for too long.
+    """A leader requests the removal of members that have lagged for too long.
 
     Partition.maybeShrinkIsr. Until the response arrives, the members stay in the maximal ISR. A member whose log end
     equals the leader's is never out of sync.
@@ -499,7 +499,7 @@ def leader_learns_change_applied(s: State, c: C, m: AlterPartition) -> None:
 def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
     """A leader learns that its request was rejected. It reverts to the committed ISR only if nothing was applied.
 
-    Partition.handleAlterPartitionError. After INELIGIBLE_REPLICA the leader reverts (KIP-903). After other errors, an
+    Partition.handleAlterPartitionError. After INELIGIBLE_REPLICA, the leader reverts (KIP-903). After other errors, an
     earlier copy may have been applied, so proposed members stay in the maximal ISR until metadata arrives. The leader
     does not try to advance the high watermark until something else changes.
     """

@@ -121,11 +121,11 @@ def broker_stops(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset)
 def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """Before it is registered, a broker's new process follows the leader in the metadata that it has read (HYP-15).
+    """Before it is registered, a broker's new process follows the leader that its metadata names (HYP-15).
 
     BrokerServer.startup: fetchers start as soon as the metadata up to the high watermark is published (MetadataLoader).
     The controller rejects the registration while the session of the previous process lasts
-    (DUPLICATE_BROKER_REGISTRATION). The new process accepts no connections, and so cannot lead, before it is unfenced.
+    (DUPLICATE_BROKER_REGISTRATION). The new process accepts no connections until it is unfenced, so it cannot lead yet.
     """
     r = s.replica[broker]
     require(s.budget.early_starts > 0, bound=C.early_starts)
@@ -147,7 +147,7 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     ClusterControlManager.registerBroker: an expired session does not prevent the registration. The new incarnation
     leaves the ISR as if the old incarnation had been fenced (ReplicationControlManager.handleBrokerShutdown,
     KAFKA-18106). After an unclean shutdown, the broker also leaves the ELR. With `registration_opens_epoch`, every
-    registration instead starts a leader epoch in every partition. KIP-903 rejects this alternative.
+    registration instead starts a new leader epoch in every partition. KIP-903 rejects this alternative.
     """
     r = s.replica[broker]
     image = newest(s)

@@ -51,7 +51,7 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
 
 @action(broker=Broker, index=ImageIndex)
 def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
-    """A running broker adopts an image's min ISR, after or before the image's partition (DynamicConfigPublisher). When
+    """A running broker applies an image's min ISR, before or after the image's partition (DynamicConfigPublisher). When
     min ISR changes, a leader does not try to advance its high watermark.
     """
     r = s.replica[broker]

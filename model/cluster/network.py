@@ -58,8 +58,8 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
 def leave_answer_behind(s: State, c: C, broker: int) -> None:
     """Leave the response to the broker's fetch in flight when the broker enters another epoch or loses its replica.
 
-    If the model has no room, the response is lost. The partition is removed from the fetcher thread, which still waits
-    for the response (AbstractFetcherManager). A thread without another partition ends and closes its connection.
+    If the model has no room for it, the response is lost. The partition is removed from the fetcher thread, which still
+    waits for the response (AbstractFetcherManager). A thread without another partition ends and closes its connection.
     """
     image = local(s, broker)
     f = s.replica[broker]
@@ -180,7 +180,7 @@ def is_moot(s: State, c: C, m: AlterPartition) -> bool:
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
-    """Return whether a broker acts the same in two images and leads in neither (without a replica: same min ISR)."""
+    """Return whether a broker leads in neither image and acts the same in both (if it has no replica: same min ISR)."""
     one, other = s.image[index], s.image[later]
     if one.raised != other.raised:
         return False
@@ -242,7 +242,7 @@ def drop_moot_messages(s: State, c: C) -> None:
 
 
 def drop_images(s: State, c: C, oldest: int) -> None:
-    """Drop the images before `oldest`, and subtract the lowest partition epoch that is still used."""
+    """Drop the images before `oldest`, and subtract the lowest partition epoch in use from all partition epochs."""
     base = s.image[oldest].partition_epoch
     for m in s.alter_partitions:
         base = min(base, m.partition_epoch)

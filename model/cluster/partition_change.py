@@ -115,9 +115,9 @@ def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, r
 def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, removing: int) -> int:
     """Return the leader if there is no unclean election (PartitionChangeBuilder.Election.ONLINE).
 
-    The current leader stays if it is acceptable. Otherwise, the first acceptable ISR member is elected, or the first
-    acceptable ELR member if the ISR is empty, or else the last known leader. Kafka does not check whether ELR is on, so
-    remaining ELR members may be elected after ELR was turned off (HYP-14).
+    The current leader stays if it is acceptable. Otherwise, the first acceptable ISR member is elected; if the ISR is
+    empty, the first acceptable ELR member; and if both are empty, the last known leader. Kafka does not check whether
+    ELR is on, so remaining ELR members may be elected after ELR was turned off (HYP-14).
     """
     able = acceptable & ~missing
     eligible = (isr if isr != 0 else elr if heeds_elr(s, c) else 0) & able
@@ -130,7 +130,7 @@ def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable
 
 
 def may_elect_last_known(s: State, c: C, isr: int, elr: int, acceptable: int) -> bool:
-    """Return whether the last known leader may be elected because ISR and ELR are empty (canElectLastKnownLeader)."""
+    """Return whether the last known leader may be elected, as ISR and ELR are both empty (canElectLastKnownLeader)."""
     return (
         has_elr(s, c)
         and c.last_known_leader

@@ -1,6 +1,6 @@
 """Replica reassignment by operators, who may also redirect or cancel a reassignment in progress.
 
-Modelled on ReplicationControlManager.alterPartitionReassignments. Throttles are covered: any follower may be slow.
+Modelled on ReplicationControlManager.alterPartitionReassignments. Throttles are covered, as any follower may be slow.
 """
 
 from fencepost.model.cluster.constants import C
@@ -23,14 +23,14 @@ from fencepost.model.language import action, bits, require
 
 @action(target=Movable)
 def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
-    """An operator moves replicas: of the movable brokers, those in `target` will have one (kafka-reassign-partitions).
+    """An operator moves replicas to those movable brokers that are in `target` (kafka-reassign-partitions).
 
     ReplicationControlManager.changePartitionReassignment. Replicas to be removed stay until the reassignment completes,
     and brokers that are not movable keep their replicas. A reassignment may replace another one. If the new one adds
     (or removes) no replicas, the earlier list of added (or removed) replicas stays, because only non-empty lists are
-    passed to the builder. If the ISR already allows a change, it is made immediately, without an unclean election. A
-    broker that is being added cannot be elected from the ELR: the controller looks up the leader's directory among the
-    previous replicas, so the request fails (PartitionRegistration.directory).
+    passed to the builder. If the ISR already allows the change, it is made immediately, without an unclean election. A
+    broker that is being added cannot be elected from the ELR, because the controller looks up the leader's directory
+    among the previous replicas, so the request fails (PartitionRegistration.directory).
     """
     require(s.budget.reassignments > 0, bound=C.reassignments)
     image = newest(s)

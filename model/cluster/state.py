@@ -120,7 +120,7 @@ Deleted = Annotated[int, BitSet(5 * largest(C.deletions, C.expirations))]
 
 
 class Image(Record):
-    """The controller's state after some records, as brokers read it. `missing` contains brokers without a replica."""
+    """The controller's state after some records, as seen by brokers. `missing` contains brokers without a replica."""
 
     leader: MaybeBroker
     leader_epoch: Epoch
@@ -141,7 +141,7 @@ class Entry(Record):
 
 
 class FollowerState(Record):
-    """A follower's state in its last fetch, as the leader knows it, or NONE. `start` is the follower's log start."""
+    """A follower's state as of its last fetch, as known to the leader, or NONE. `start` is the follower's log start."""
 
     end: MaybeOffset
     start: LogStart

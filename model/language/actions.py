@@ -95,7 +95,7 @@ def step(on: Action | None = None, **domains: Any) -> Callable[[Callable[..., bo
     """
     given: Any = on
     if inspect.isfunction(given):
-        return _property(Kind.STEP, given, given, domains)  # type: ignore[return-value]  # which refuses it
+        return _property(Kind.STEP, given, given, domains)  # type: ignore[return-value]  # _property rejects it
     return lambda function: _property(Kind.STEP, function, on, domains)
 
 

@@ -33,7 +33,7 @@ class Trial:
             raise EndOfGuards
 
 
-class EndOfGuards(Exception):  # noqa: N818 (it is no error)
+class EndOfGuards(Exception):  # noqa: N818 (not an error)
     """Raised once all guards of an attempted step have a result."""
 
 

@@ -110,7 +110,7 @@ def capacity(default: int, *, low: int, high: int, meaning: str, room: int | Non
 
 
 def bound(default: int, *, low: int, high: int, meaning: str, fault: bool = False) -> Constant[int]:
-    """Return a whole number read at run time. If `fault` is set, it counts as faults, although no step uses it up."""
+    """Return a whole number read at run time. With `fault`, its value counts as faults, although no step uses it up."""
     made = Constant(default, low=low, high=high, meaning=meaning, sort=RUNTIME, kind=int, room=high)
     made.fault = fault
     return made

@@ -1,7 +1,7 @@
 """Syntax trees of Python code.
 
 In Python 3.11, threads that create or compile trees at the same time can cause a SystemError with the text "AST
-constructor recursion depth mismatch" (github.com/python/cpython/issues/106905). Therefore, a lock admits one thread.
+constructor recursion depth mismatch" (github.com/python/cpython/issues/106905), so a lock admits one thread at a time.
 """
 
 import ast
@@ -63,7 +63,7 @@ def source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
 
 @lru_cache(maxsize=64)
 def _functions(text: str) -> tuple[list[str], dict[int, int]]:
-    """Return the lines of a file, and the last line of each function by its first, which is that of a decorator."""
+    """Return the lines of a file, and each function's last line by its first (or its first decorator's) line."""
     ends: dict[int, int] = {}
     try:
         left = [*whole_file(text).body]
