@@ -211,7 +211,7 @@ class _Request:
                 raise UsageError(f"`costs=` names {name}, which are not counted: {add}, or leave this cost out.")
 
     def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[Json, tuple[Problem, ...]]:
-        """Return the faults that each point tolerates; stop after a search that is interrupted or not saved."""
+        """Return the faults that each setting tolerates; stop after a search that is interrupted or cannot be saved."""
         points: list[Json] = []
         not_run: list[str] = []
         errors: list[FencepostError] = []

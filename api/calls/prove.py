@@ -230,7 +230,7 @@ def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, st
 
 
 def violated_in(report: ProveResult, result: Result | None) -> dict[str, str]:
-    """Return the properties that a search found to be violated, with the length of the path and unbounded constants."""
+    """Return the properties that a search found violated, with the path's length and values of unbounded constants."""
     values = values_text(report)
     with_values = f" with {values}" if values else ""
     return {
