@@ -238,7 +238,7 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
             )
         elif times:
             yield (
-                f"{(new or old).label} happened {counted(times, 'time')}, and each time {base.name} also has a step "
+                f"{(new or old).label} happened {counted(times, 'time')}, and each time {base.name} also had a step "
                 "to the same state."
             )
 

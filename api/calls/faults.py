@@ -196,7 +196,7 @@ class _Request:
         known = fault_kinds(found.machine)
         allowed = [item.constants for item in settings if item.constants is not None]
         if not allowed:
-            raise UsageError(f"the machine refuses every cell of the grid, such as the first: {settings[0].refused}")
+            raise UsageError(f"the machine rejects every cell of the grid. For the first cell: {settings[0].refused}")
         counted_ones = {name for one in allowed for name in choose_kinds(found.machine, one, self.kinds)}
         for name, cost in self.costs.items():
             if type(cost) is not int or cost < 0:

@@ -124,7 +124,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Allows:
-    """The claim that a variant violates properties on paths that its base excludes or on which they hold in its base."""
+    """The claim that a variant violates properties on paths its base excludes or on which they hold in its base."""
 
     base: str
     properties: tuple[str, ...]

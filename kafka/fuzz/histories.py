@@ -291,8 +291,7 @@ class Repaired:
 
     def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
         """Return the findings that explain a violation (None if unknown), and the alarm, possibly shortened. A fix that
-        prevents the violation in the whole history explains it; otherwise, fixes and pairs are tried on the shortest
-        one.
+        prevents the violation in the whole history explains it; otherwise, fixes and pairs are tried on the shortest.
         """
         fit = [(name,) for name in self._fixed[1]]
         tried = [self._latest[alarm.kind]] if alarm.kind in self._latest else []
