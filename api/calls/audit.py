@@ -45,7 +45,7 @@ VERDICTS = {
     "violated": "the controller broke one of its own rules",
     "exposed": "the cluster passed through states in which records could be lost, or were lost",
     "undetermined": "nothing was found, but parts of the log were not judged",
-    "nothing-found": "neither a broken rule nor a state in which records are at risk was found",
+    "nothing-found": "no broken rule was found, and no state in which records are at risk",
 }
 
 

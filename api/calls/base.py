@@ -195,7 +195,7 @@ Placed = tuple[tuple[Action, Action | None], ...]
 
 
 def count_alike(one: Result, other: Result, placed: Placed) -> bool:
-    """Return whether a variant and its base have as many states in each level, and as many steps of each action."""
+    """Return whether a variant and its base have equal numbers of states in each level, and of steps of each action."""
     return (one.levels, one.generated) == (other.levels, other.generated) and all(
         other.fired[old.label] == (one.fired[new.label] if new is not None else 0) for old, new in placed
     )

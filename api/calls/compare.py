@@ -1,4 +1,4 @@
-"""Comparison of two models: guarantees, states and behaviours that only one model has, and changes without effect."""
+"""Comparison of two models: their guarantees, the states and behaviours of only one, and changes without effect."""
 
 from __future__ import annotations
 

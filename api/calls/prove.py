@@ -244,7 +244,7 @@ def why_unconfirmed(report: ProveResult, error: Exception) -> str:
     """Return why the plain semantics may disagree with z3 about a step, or an empty string if that would be a bug."""
     first = report.proof.broken[0]
     if first.forgotten:
-        return f"{first.move} breaks the induction only if an unbounded loop writes values that it can never write"
+        return f"{first.move} breaks the induction only if an unbounded loop writes values that it cannot in fact write"
     if report.settings.lifted and isinstance(error, DomainError):
         return (
             f"{first.move} breaks the induction only if it exceeds, during the step, a bound that the proof leaves open"
