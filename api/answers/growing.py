@@ -315,7 +315,7 @@ class Growing:
         """Return whether a property's verdict in a cell follows from the cells already searched.
 
         If a cell does not reach a state, no smaller cell does. If a cell reaches a state, every larger cell does,
-        unless the model raises an error in the larger cell. A cell has none if the search of a larger cell finished.
+        unless the model raises an error there. A cell has no error if the search of a larger cell finished.
         """
 
         def is_within(small: Mapping[str, int], large: Mapping[str, int]) -> bool:

@@ -134,7 +134,7 @@ def _of_answer(question: Question, result: Result, *, normalize: bool) -> Iterat
 
 def _only_initially(question: Question, prop: Property, *, normalize: bool) -> Iterator[ModelWarning]:
     """Yield a warning if initial states satisfy a witness but none of the nearest other states does. These states are
-    visited again with the plain semantics, because the search may not have stored all of them.
+    revisited with the plain semantics, because the search may not have stored all of them.
     """
     plain = Interpreter(question.protocol.machine, question.constants, normalize=normalize, bounded=True)
     seen = dict.fromkeys(plain.initial_states())

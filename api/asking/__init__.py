@@ -1,1 +1,1 @@
-"""Questions, made from a caller's protocol names, constants, arguments and quantities."""
+"""Questions, built from a caller's protocol names, constants, arguments and quantities."""

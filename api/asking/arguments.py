@@ -97,7 +97,7 @@ def refuse_taken(machine: Machine, constants: object) -> None:
 
 
 def _looked_at(name: str, annotation: str, value: Any) -> Any:
-    """Return an argument as the call expects it; raise UsageError if it is not of the annotated type."""
+    """Return an argument as the call expects it; raise UsageError if it does not have the annotated type."""
     kind = annotation.removesuffix(" | None")
     if value is None and kind != annotation:
         return value

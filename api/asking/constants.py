@@ -158,7 +158,7 @@ def _range(text: str) -> Iterable[str]:
 
 
 def axes_from(machine: Machine, grid: Mapping[str, Iterable[Value]]) -> dict[str, list[int]]:
-    """Return the values of each axis; raise UsageError if a constant is unknown, or a value is invalid or repeated."""
+    """Return the values of each axis; raise UsageError if a constant is unknown, or a value is invalid or duplicate."""
     axes: dict[str, list[int]] = {}
     for name, values in grid.items():
         pairs = [read_value(machine, name, value) for value in values]

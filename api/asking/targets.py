@@ -79,7 +79,7 @@ def ask(
     more: Mapping[str, Any] | None = None,
     walks: bool = False,
 ) -> Question:
-    """Return the question; raise UsageError if a name does not exist or arguments exclude each other.
+    """Return the question; raise UsageError if a name does not exist or arguments are mutually exclusive.
 
     If `what` is already a question, it is returned unchanged.
 
@@ -127,7 +127,7 @@ def run_called(name: str) -> Run | None:
 
 
 def chosen_of(found: Protocol, only: tuple[str, ...], *, walks: bool = False) -> tuple[Property, ...]:
-    """Return the named properties or, if none is named, all except those that must be named."""
+    """Return the named properties or, if none is named, all except those that must be named explicitly."""
     chosen = found.select(only) if only else found.properties
     return tuple(item for item in chosen if not item.kind.over_behaviours) if walks and not only else chosen
 

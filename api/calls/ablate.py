@@ -52,7 +52,7 @@ SAFE = ("nothing-broke", "same-states")
 """Purposes of rows that change the behaviour but violate no safety property."""
 LATER = " while leads-to and at-most properties were checked"
 LEAST_STATES = 1_000_000
-"""Minimum for the limit on states per row: a machine without a guard may have many more states."""
+"""Smallest limit on states per row, because a machine without a guard may have many more states."""
 UNKEPT = "a finished row could not be saved"
 TIMES = 4
 """Default limit on states per row, as a multiple of the unmodified machine's number of states."""
@@ -155,8 +155,8 @@ def ablate(
 
     `guards` selects rows by name, and `also` adds a row for each given value of a constant. `workers` is the number of
     rows searched in parallel. `budget` and `max_states` limit each row, and `memory` limits all rows together, in
-    bytes. If `liveness` is set, leads-to and at-most properties are checked too, in rows in which no safety property is
-    violated. If `cluster` is given, the rows are searched on Spark.
+    bytes. If `liveness` is set, leads-to and at-most properties are checked too, but only in rows that violate no
+    safety property. If `cluster` is given, the rows are searched on Spark.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     if liveness:
@@ -362,7 +362,7 @@ def eventual_of(data: Json) -> Json:
 
 
 def judge_liveness(question: Question, data: Json, whole: Result, options: Options, watch: Watch) -> None:
-    """Give the purpose `liveness` to guards and settings that a leads-to or at-most property needs.
+    """Set the purpose to `liveness` for guards and settings that a leads-to or at-most property needs.
 
     `whole` is the result for the unmodified machine. If a step would leave a domain, the properties are not checked,
     because the model's behaviours do not include that step. After a signal, no further row is checked.

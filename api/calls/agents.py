@@ -1,4 +1,4 @@
-"""Tools for agents over the Model Context Protocol, which answer in short JSON, or with one message under `error`."""
+"""Tools for agents, served over the Model Context Protocol. They return short JSON, or one message under `error`."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def advise(
 
 
 def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = MOST_SECONDS) -> dict[str, Any]:
-    """Report whether records were lost, from __cluster_metadata-0 folders, disk copies, or kafka-dump-log output."""
+    """Report whether records were lost, given __cluster_metadata-0 folders, disk copies, or kafka-dump-log output."""
     ends = time.monotonic() + min(max(seconds, 1.0), MOST_SECONDS)
     try:
         made = audited(*paths, kafka=kafka or None, min_isr=min_isr, cancel=lambda: time.monotonic() > ends)

@@ -140,13 +140,13 @@ def audit(
 ) -> AuditResult:
     """Follow every partition through a cluster's metadata log, and report broken invariants and risks of loss.
 
-    `paths` are the `__cluster_metadata-0` folders of one or more controllers, or files with output of
+    `paths` are the `__cluster_metadata-0` folders of one or more controllers, or files with the output of
     kafka-dump-log.sh. Copies of brokers' disks, or of partitions' folders on them, are compared too, to find the
     acknowledged records that the leader lacks. `output` is a folder for records, histories and findings as Parquet. If
-    `resume` is set, the audit in that folder continues. A change within `within` seconds of a change of min ISR or of
-    the leader is reported as suspicious. `min_isr` is the value of min.insync.replicas in server.properties. The
-    history of `partition` (such as "orders-3") up to the offset `until` is written to the file `trace`: a trace of
-    `replication` in which steps of brokers explain the history.
+    `resume` is set, the audit in that folder continues. A change within `within` seconds after min ISR is raised or
+    leadership is lost is reported as suspicious. `min_isr` is the value of min.insync.replicas in server.properties.
+    The history of `partition` (such as "orders-3") up to the offset `until` is written to the file `trace`, as a trace
+    of `replication` in which the brokers' steps explain the history.
     """
     from fencepost.explorers.spark.session import Cluster
     from fencepost.kafka.audit.findings import SEVERITIES

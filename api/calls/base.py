@@ -111,7 +111,7 @@ def _is_ours(machine: Machine) -> bool:
 
 
 def _changed_in(base: Machine) -> str:
-    """Return the helper of a built-in machine that a user replaced, with its module, or an empty string."""
+    """Return the helper that a user replaced in a built-in machine, with its module, or an empty string."""
     if not _is_ours(base):
         return ""
     others = (item for item in read(base).functions if not item.__module__.startswith("fencepost."))
@@ -195,7 +195,7 @@ Placed = tuple[tuple[Action, Action | None], ...]
 
 
 def count_alike(one: Result, other: Result, placed: Placed) -> bool:
-    """Return whether a variant and its base have equally many states in each level, and steps of each action."""
+    """Return whether a variant and its base have equal numbers of states in each level, and of steps of each action."""
     return (one.levels, one.generated) == (other.levels, other.generated) and all(
         other.fired[old.label] == (one.fired[new.label] if new is not None else 0) for old, new in placed
     )
@@ -238,7 +238,7 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
             )
         elif times:
             yield (
-                f"{(new or old).label} happened {counted(times, 'time')}, and each time {base.name} also has a step "
+                f"{(new or old).label} happened {counted(times, 'time')}, and each time {base.name} also had a step "
                 "to the same state."
             )
 

@@ -108,7 +108,7 @@ class Runs:
         return data, found
 
     def _compiled(self, run: Run) -> list[Kernels]:
-        """Return a run's compiled code, which must not be released during the search. A compilation is reported."""
+        """Return a run's compiled code, which must not be released during the search. Compilation is reported."""
         sources = self._sources(run)
         if all(map(is_ready, sources)):
             return [begin(source) for source in sources]
@@ -147,7 +147,7 @@ def _of_behaviours(prop: Property) -> str:
 
 
 AT_LEAST = 1000
-"""Number of states per run that the full profile re-expands; other profiles spend a tenth of the run's time on it."""
+"""Number of states per run that the full profile re-expands; other profiles re-expand for a tenth of the run's time."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -87,15 +87,15 @@ def check(
     Constants are given by name, as `constants` or as further arguments, and are numbers, booleans or words. `only`
     limits the properties by name.
 
-    `budget` is in seconds, and `memory` is in bytes, by default 80 % of the available memory. `workers` 0 stands for
-    all processors. `spill` is a folder for data that a search accesses sequentially: parents and unfinished levels. If
+    `budget` is in seconds, and `memory` is in bytes, by default 80 % of the available memory. `workers=0` means all
+    processors. `spill` is a folder for data that a search accesses sequentially: parents and unfinished levels. If
     `symmetry` is set, states that differ only by swapping interchangeable values count as one state. The model declares
-    which values are interchangeable, and the declaration is verified. After the search, reached bounds are raised one
-    at a time for `grow` seconds in total. The result's `growth` lists the bounds up to which each verdict is stable.
-    `progress` is called with events while the search runs. If `cancel` returns true or the user presses Ctrl-C, the
-    result is partial, and `why_stopped` gives the reason. The plain semantics, which defines the result, expands
-    `cross_check` stored states again. By default, it expands as many states as it can in a tenth of the search time or
-    0.1 s. 0 turns this off. Raises MismatchError if the engines differ, and another FencepostError for bad arguments.
+    which values are interchangeable, and the declaration is verified. After the search, the bounds that were reached
+    are raised one at a time, for `grow` seconds in total. The result's `growth` lists the bounds up to which each
+    verdict is stable. `progress` is called with events while the search runs. If `cancel` returns true or the user
+    presses Ctrl-C, the result is partial, and `why_stopped` gives the reason. The plain semantics, which defines the
+    result, re-expands `cross_check` stored states. By default, it takes a tenth of the search time, or 0.1 s if that is
+    longer; 0 turns this off. Raises MismatchError if the engines differ, and another FencepostError for bad arguments.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     choose_engine(engine)
@@ -177,7 +177,7 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
 
 
 def note_way(question: Question, error: DomainError | CrossCheckError, *, normalize: bool) -> None:
-    """Add to an error the path that leads to its state."""
+    """Add to an error a note with the path to its state."""
     to = error if isinstance(error, DomainError) else error.path
     way = way_of(question.protocol, question.constants, to, normalize=normalize)
     if way:

@@ -1,4 +1,4 @@
-"""Comparison of two models: their guarantees, states and behaviours of only one model, and changes without effect."""
+"""Comparison of two models: their guarantees, the states and behaviours of only one, and changes without effect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.search import Search
 
 MOST_PAIRS = 50_000
-"""Maximum number of pairs of state sets. Reaching it takes some minutes."""
+"""Maximum number of pairs of state sets. Reaching it takes a few minutes."""
 WORDS = {True: "no difference", False: "different", None: "undetermined"}
 
 
@@ -56,7 +56,7 @@ class Side:
 
 @dataclass(frozen=True)
 class OnlyOneSide:
-    """The shortest path that only one model has, the changes of its `last` step, and a `sentence` about it."""
+    """The shortest path that only one model has, the changes made by its `last` step, and a `sentence` about it."""
 
     side: str
     length: int

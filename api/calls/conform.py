@@ -193,7 +193,7 @@ def conform_clients(
 def conform_brokers(
     bootstrap_server: str, *, anywhere: bool = False, progress: Watch | Callable[[Event], None] | None = None
 ) -> ConformResult:
-    """Query a cluster's brokers at HOST:PORT, such as for epoch end offsets, and compare the answers with the model.
+    """Query a cluster's brokers at HOST:PORT, for instance for epoch end offsets, and compare answers with the model.
 
     A topic with the prefix `fencepost-conform-` is created, written to, and removed; no broker is stopped. A cluster
     that is not on this machine is queried only with `anywhere=True`.

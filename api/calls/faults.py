@@ -196,7 +196,7 @@ class _Request:
         known = fault_kinds(found.machine)
         allowed = [item.constants for item in settings if item.constants is not None]
         if not allowed:
-            raise UsageError(f"the machine refuses every cell of the grid, such as the first: {settings[0].refused}")
+            raise UsageError(f"the machine rejects every cell of the grid. For the first cell: {settings[0].refused}")
         counted_ones = {name for one in allowed for name in choose_kinds(found.machine, one, self.kinds)}
         for name, cost in self.costs.items():
             if type(cost) is not int or cost < 0:
@@ -211,7 +211,7 @@ class _Request:
                 raise UsageError(f"`costs=` names {name}, which are not counted: {add}, or leave this cost out.")
 
     def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[Json, tuple[Problem, ...]]:
-        """Return the faults that each point tolerates; stop after a search that is interrupted or not saved."""
+        """Return the faults that each setting tolerates; stop after a search that is interrupted or cannot be saved."""
         points: list[Json] = []
         not_run: list[str] = []
         errors: list[FencepostError] = []

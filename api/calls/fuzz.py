@@ -89,8 +89,8 @@ def fuzz(
     its cause. The run ends after `histories` histories or `budget` seconds. `replay` is the file of a single history to
     execute instead. The shortest histories are written to the folder `output` as scripts. With pyarrow, all histories
     are also written to the folder as Parquet, from which a stopped run continues. If `cluster` is given, Spark runs the
-    same histories, with a Java process in each Python worker. If `threads` is set, threads of the brokers race, in one
-    schedule per seed by a `scheduler` (random, pct, pos, or mixed).
+    same histories, with a Java process in each Python worker. If `threads` is set, the brokers' threads race, in one
+    schedule per seed, chosen by a `scheduler` (random, pct, pos, or mixed).
     """
     if profile not in PROFILES:
         raise UsageError(f"there is no profile {profile!r}.{nearest(profile, PROFILES, 'The profiles are:')}")
@@ -121,7 +121,7 @@ def fuzz(
         try:
             if script is not None and script.schedule is not None:
                 found.is_replay = True
-                last, _, first = script.schedule  # what Kafka's static fields hold depends on earlier schedules
+                last, _, first = script.schedule  # the contents of Kafka's static fields depend on earlier schedules
                 taken = fuzzer.histories(scheduler, first, last - first + 1)
                 found.take((item for item in taken if not isinstance(item, Alarm) or item.seed == last), repaired)
             elif script is not None:

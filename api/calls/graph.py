@@ -66,10 +66,10 @@ def graph(
     normalize: bool = True,
     **more: Any,
 ) -> StateGraph:
-    """Return every reachable state and every step between them; raise UsageError for more than `max_states`.
+    """Return every reachable state and every step between them; raise UsageError above `max_states` states.
 
     States are numbered in breadth-first order. A state's `label` shows the fields that differ between states, and a
-    step's label shows its action. With a property of states as `prop`, the states that violate it are marked. With a
+    step's label shows its action. If `prop` is a property of states, the states that violate it are marked. If it is a
     property of behaviours, the states that satisfy its conditions are marked.
     """
     named = (prop,) if prop else ()

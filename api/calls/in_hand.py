@@ -95,7 +95,7 @@ class InHand:
         return [self.plain.show(item.step) for item in self.plain.transitions(state._key)]
 
     def take(self, state: Held, action: str, /, **values: Any) -> Held:
-        """Return the state after an action; raise UsageError with the guard that blocks it."""
+        """Return the state after an action; if a guard blocks the action, raise UsageError and name the guard."""
         step = self._step(state, action, values)
         try:
             return Held(self, self.plain.apply(state._key, step).after)

@@ -57,7 +57,7 @@ def new(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
     files = Path(folder) / f"{module}.py", Path(folder) / f"test_{module}.py"
     for file in files:
         if file.exists():
-            raise UsageError(f"the file {file} already exists: choose another name, or move it away.")
+            raise UsageError(f"the file {file} already exists: choose another name, or move the file.")
     label = module.replace("_", "-")
     text = inspect.getsource(first_model)
     _, docstring, rest = text.split('"""', 2)

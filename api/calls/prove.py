@@ -230,7 +230,7 @@ def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, st
 
 
 def violated_in(report: ProveResult, result: Result | None) -> dict[str, str]:
-    """Return the properties that a search found to be violated, with the length of the path and unbounded constants."""
+    """Return the properties that a search found violated, with the path's length and values of unbounded constants."""
     values = values_text(report)
     with_values = f" with {values}" if values else ""
     return {
@@ -244,7 +244,7 @@ def why_unconfirmed(report: ProveResult, error: Exception) -> str:
     """Return why the plain semantics may disagree with z3 about a step, or an empty string if that would be a bug."""
     first = report.proof.broken[0]
     if first.forgotten:
-        return f"{first.move} breaks the induction only if an unbounded loop writes values that it cannot really write"
+        return f"{first.move} breaks the induction only if an unbounded loop writes values that it cannot in fact write"
     if report.settings.lifted and isinstance(error, DomainError):
         return (
             f"{first.move} breaks the induction only if it exceeds, during the step, a bound that the proof leaves open"

@@ -161,7 +161,7 @@ def sweep(
     settings = {cell_of(dict(item.constants.shown)): item for item in every if item.constants is not None}
     refused = tuple(item for item in every if item.constants is None)
     if not settings:
-        raise UsageError(f"the machine refuses every cell of the grid, such as the first: {refused[0].refused}")
+        raise UsageError(f"the machine rejects every cell of the grid. For the first cell: {refused[0].refused}")
     if not cluster.is_local and not output:
         raise UsageError(
             f"with a cluster at {cluster.master}, the walks must be saved where all executors can read them: write "

@@ -22,7 +22,7 @@ from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
 
 UNBREAKABLE: dict[str, str] = {}
-"""Guarantees that no variant violates, each with the reason. If one is missing, the check of the pages fails."""
+"""Guarantees that no variant violates, each with the reason. If an entry is missing, the check of the pages fails."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def _is_about(name: str, found: Protocol) -> bool:
 
 
 def together(data: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the actions that are taken in no measurement of a protocol, and the guards that are needed in none."""
+    """Return the actions never taken, and the guards never needed, in any measurement of a protocol."""
     each = [suspicions(item) for item in data["bases"]]
     needed = {
         (row["action"], row["number"])

@@ -201,7 +201,7 @@ def _observed(item: Json) -> list[str]:
 
 
 def proofs_of(item: Json) -> list[str]:
-    """Return sentences on what to do after an operation did harm, and on how to reproduce or measure the harm."""
+    """Return sentences on what to do after an operation has done harm, and on how to reproduce or measure the harm."""
     lines = [f"If it happened: {item['after']}"] if item["after"] else []
     lines += [f"To reproduce it: {item['show']}."] if item["show"] else []
     return lines + ([f"To measure it: {item['measure']}."] if item["measure"] else [])

@@ -233,7 +233,7 @@ def _changes(settings: Settings, point: Json | None) -> list[Json]:
 
 
 def _candidates(settings: Settings, point: Json | None) -> Iterator[tuple[int, Json]]:
-    """Yield (crashes, change) for each change of one setting with which more crashes are needed to lose a record."""
+    """Yield (crashes, change) for each change of one setting that raises the number of crashes that lose a record."""
     others: list[tuple[str, Any]] = [("acks", "all"), ("unclean_election", False)]
     others += [("elr", True)] if may_have_elr(settings.version) else []
     others += [("min_isr", number) for number in range(1, settings.replicas + 1) if cells(settings.replicas)]

@@ -124,7 +124,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Allows:
-    """The claim that a variant violates properties on paths that its base excludes, or on which its base does not."""
+    """The claim that a variant violates properties on paths its base excludes or on which they hold in its base."""
 
     base: str
     properties: tuple[str, ...]
@@ -139,7 +139,7 @@ class Allows:
 
 @dataclass(frozen=True)
 class Cuts:
-    """The claim that a bound, on its own, blocked a step or suppressed one of its effects in some states."""
+    """The claim that a bound, on its own, blocked a step or suppressed one of the step's effects in some states."""
 
     found: BoundCount
 
@@ -251,8 +251,8 @@ def tolerated(point: Json) -> str:
 
 
 def breaks_with(point: Json) -> str:
-    """Return every minimal set of faults that violates the property, with the length of its trace and with uncounted
-    faults. Costs are added if a fault costs more than 1.
+    """Return every minimal set of faults that violates the property, with its trace's length and the uncounted faults.
+    Costs are added if a fault costs more than 1.
     """
     weighted = is_weighted(point)
     return "; ".join(_broken(item, point["kinds"], weighted=weighted) for item in point["front"])
@@ -266,7 +266,7 @@ def _broken(item: Json, kinds: list[str], *, weighted: bool) -> str:
 
 
 def words_of(used: dict[str, int], kinds: list[str] | tuple[str, ...] = ()) -> str:
-    """Return faults in words, such as `crashes 2, fences 1`; if none, name the `kinds`: `no crash or fence`."""
+    """Return faults in words, such as `crashes 2, fences 1`; if there are none, name `kinds`: `no crash or fence`."""
     return faults_in_words(used) if any(used.values()) or not kinds else f"no {either(kinds)}"
 
 

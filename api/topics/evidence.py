@@ -61,7 +61,7 @@ def case_data(case: Case) -> dict[str, Any]:
 
 
 def cases_of(entry: Entry) -> tuple[Case, ...]:
-    """Return the cases that decide an entry, without cases that decide only an equivalent entry."""
+    """Return the cases that decide an entry, except cases that decide only an equivalent entry."""
     found = evidence().get(entry.id)
     return found.cases if found else ()
 

@@ -111,7 +111,7 @@ def _asked(server: str, topic: str | None, more: Mapping[str, str]) -> dict[str,
 def _settings(server: str, topic: str, known: Any, entries: Mapping[str, Any], cluster: Any) -> TopicSettings:
     replicas = min((len(item.replicas) for item in known.partitions.values()), default=0)
     if not replicas:
-        raise UsageError(f"{server} lists no replicas of topic {topic!r}: try again when it has been created.")
+        raise UsageError(f"{server} lists no replicas of topic {topic!r}: try again once it has been created.")
     values: dict[str, Any] = {name: entry.value for name, entry in entries.items()}
     missing = [name for name in (MIN_ISR, UNCLEAN) if name not in values]
     if missing:

@@ -147,7 +147,7 @@ def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[
         return {}
     needed: dict[str, list[str]]
     about, properties, needed = machine.kept.get("repaired", (None, None, {}))
-    if about is question and properties is result.properties:  # the notes and the first screen need the same
+    if about is question and properties is result.properties:  # both the notes and the first screen need these
         return needed
     left = machine.missing(question.constants.values)
     needed = {}

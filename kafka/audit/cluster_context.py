@@ -1,5 +1,5 @@
-"""Broker states, settings, topics and features of a cluster, which affect partitions, each with its offset. A log has
-far fewer records about the cluster than about partitions, so they are collected once and sent to every task.
+"""Broker states, settings, topics and features of a cluster that affect partitions, each with its offset. A log has far
+fewer records about the cluster than about partitions, so the former are collected once and sent to every task.
 """
 
 import json
@@ -33,7 +33,7 @@ TOPIC, BROKER = 2, 4
 FOREVER = 1 << 62
 WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 TOGETHER = 1000
-"""Records at most this many milliseconds apart may have the same cause: say, a broker is fenced and leaves an ISR."""
+"""Records at most this many milliseconds apart may share a cause; for example, a broker is fenced and leaves an ISR."""
 
 
 class LogRecord(NamedTuple):
@@ -65,8 +65,8 @@ class Away(NamedTuple):
 
 @dataclass
 class Presence:
-    """A broker's absences, registrations and states. Initially, the broker is unregistered. After a gap in the log, its
-    state is unknown until the next record about it; it counts as neither fenced nor stopping.
+    """A broker's absences, registrations and states. Initially, the broker is unregistered. After a gap in the log, it
+    counts as neither fenced nor stopping until the next record about it, because its state is unknown.
     """
 
     away: list[Away] = field(default_factory=lambda: [Away(-1, -1, FOREVER, FOREVER)])

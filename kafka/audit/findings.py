@@ -28,7 +28,7 @@ class Sort:
     violation: bool = False
     of_copies: bool = False
     before: tuple[str, str] = ("", "")
-    """A release and the rule for earlier ones (for 3.x: by metadata.version; for 4.x: by the controllers' release)."""
+    """A release, and the rule before it (3.x is compared with metadata.version, 4.x with the controllers' release)."""
 
     @property
     def page(self) -> str:

@@ -1,4 +1,4 @@
-"""Partitions, rebuilt from records as in Kafka's PartitionRegistration. The model's rules check their changes.
+"""Partitions, rebuilt from records as in Kafka's PartitionRegistration. Changes are checked against the model's rules.
 
 The predicates of `invariants.replication` and the rules of `model.cluster.partition_change` expect a model state. They
 are given an object that has only the controller's attributes. A broker's number is its position in the replica list,
@@ -92,7 +92,7 @@ def merge_change(core: Core, change: PartitionChange) -> Core:
 
 
 LONG = 60_000
-"""Being below min ISR for more than this time, in milliseconds, is a medium finding; a restart takes less."""
+"""Being below min ISR for longer than this, in milliseconds, is a medium finding. A restart takes less time."""
 
 
 class Condition(NamedTuple):
@@ -103,7 +103,7 @@ class Condition(NamedTuple):
 
 
 class Conditions:
-    """A partition's conditions that are worth reporting. If it has no leader, no other condition is reported."""
+    """Conditions of a partition that are worth reporting. If it has no leader, no other condition is reported."""
 
     def __init__(self) -> None:
         self._open: dict[str, Condition] = {}

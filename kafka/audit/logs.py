@@ -237,8 +237,8 @@ class Copy:
 
 
 class Run(NamedTuple):
-    """A range of offsets in which the same copies agree at every offset. `epochs` has each copy's epoch in it. `same`
-    has, for each copy, the first copy with the same batches, or -1 if the copy has no batches there.
+    """A range of offsets in which the same copies agree at every offset. `epochs` holds each copy's epoch in this
+    range. `same` holds, for each copy, the first copy with the same batches, or -1 if the copy has no batches there.
     """
 
     first: int

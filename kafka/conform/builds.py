@@ -39,7 +39,7 @@ RAFT = "org.apache.kafka.raft."
 PROFILE = "mixed"
 """Limits for random histories: number of brokers, partitions and steps."""
 WRITTEN = 0.2
-"""Seconds between two of the agent's reports of executed methods."""
+"""Interval, in seconds, between the agent's reports of executed methods."""
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ class RequestedChange(NamedTuple):
 
 @dataclass(frozen=True)
 class ChangeDifference:
-    """A change for which the model and Kafka have different results. A rejected change has the result None."""
+    """A change for which the model and Kafka give different results. A rejected change has the result None."""
 
     image: Image
     change: RequestedChange

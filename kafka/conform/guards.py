@@ -1,10 +1,10 @@
 """Tests of the comparison with Kafka: variants of the model that lack a check or change a rule, and forbidden steps.
 
-A variant without a check allows a step that Kafka rejects. In a variant with a changed rule, a step ends in another
+A variant without a check allows a step that Kafka rejects. In a variant with a changed rule, a step ends in a different
 state. Kafka executes the step in the nearest state in which variant and model differ, and must agree with the model.
 
 Forbidden steps are tried in states of the model without `normalize`, which would answer requests before they are
-handled. Only steps blocked by Kafka's checks alone are tried, not those without a process, message or budget.
+handled. Only steps blocked by Kafka's checks alone are tried, not steps that lack a process, message or budget.
 """
 
 import random

@@ -1,7 +1,7 @@
 """Histories for comparing builds of Kafka, created once per release line, and their execution on a build. Some walks
 cover every transition of a small state graph. Random walks use each set of constants for ablation; together, they use
 every budget of the model. Longer walks combine the budgets of brokers, messages and operators. Other histories end with
-steps that Kafka's checks reject: the nearest for each check or rule, or random ones. Histories are stored as the
+a step that Kafka's checks reject: the nearest for a check or rule, or a random one. Histories are stored as the
 driver's commands, so builds execute them without the model. Each reply is a digest, and a Java agent records which
 methods of Kafka were executed.
 """

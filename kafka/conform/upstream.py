@@ -2,9 +2,9 @@
 
 A leader's steps become calls to `Partition`, as in PartitionTest, or the controller's steps become calls to its
 managers, as in ReplicationControlManagerTest. If the history follows the rules of another protocol or a variant, the
-test checks the first step for which Kafka's rules give another result, and expects Kafka's result: the test passes on a
-release and fails if Kafka is changed. If the history follows Kafka's rules, the test expects the first result that a
-fix changes: the test fails on a release and passes with the fix. If no fix changes a result, the test expects the
+test checks the first step for which Kafka's rules give a different result, and expects Kafka's result: the test passes
+on a release and fails if Kafka is changed. If the history follows Kafka's rules, the test expects the first result that
+a fix changes: the test fails on a release and passes with the fix. If no fix changes a result, the test expects the
 result of a release.
 """
 

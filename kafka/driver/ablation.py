@@ -46,7 +46,7 @@ class Ablation:
     not_driven: Mapping[str, str]
     rules: tuple[str, ...]
     unseen: Callable[[Constants], Mapping[str, str]]
-    """For each `constant` or `constant=value` without a visible effect when it is varied: the reason."""
+    """The reason, for each `constant` or `constant=value` that has no visible effect when it is varied."""
     shadowed: Callable[[Constants], Mapping[Place, str]] = lambda _: {}
     """Checks that never block a step on their own, each with the reason."""
     needs: Mapping[str, Callable[..., bool]] = field(default_factory=dict)

@@ -21,7 +21,7 @@ PATIENCE = 60.0
 SLICE = 1.0
 """Seconds per wait. If Ctrl-Z suspends a run, only one wait counts towards the timeout."""
 CLOSING = 20.0
-"""Seconds within which a process must exit, including the time in which JaCoCo's agent writes its file."""
+"""Seconds within which a process must exit, including the time that JaCoCo's agent needs to write its file."""
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only the parent of a private folder; checkpoint files slow disks down)
 
 

@@ -167,7 +167,7 @@ HERE = Path(__file__).parent
 KAFKA = HERE.parent
 COMPILER_SECONDS = 120
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx1g", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
-"""JVM options that disable the optimizing compiler, which pays off only after about a hundred thousand steps."""
+"""JVM options that disable the optimizing compiler, which would pay off only after about a hundred thousand steps."""
 NAMED = re.compile(r"\b(?:org\.apache\.kafka|kafka)(?:\.[a-z][a-z0-9]*)+\.([A-Z]\w*)")
 MARKED = re.compile(r"// ((?:(?:until|since) \d+\.\d+ ?)+)$")
 
@@ -385,7 +385,7 @@ def classes_in(folder: Path) -> dict[str, set[str]]:
 
 
 def adapt_classes(text: str, classes: Mapping[str, set[str]]) -> str:
-    """Return the source with the packages that Kafka's classes have in the jars; ambiguous names stay unchanged."""
+    """Return the source, adapted to the packages of Kafka's classes in the jars; ambiguous names stay unchanged."""
 
     def place(named: re.Match[str]) -> str:
         simple = named[1]

@@ -51,7 +51,7 @@ REPAIRED_IN = {
     "4.0.1": ("KAFKA-19383", "but its ID is"), "4.0.2": ("KAFKA-19571", "takes a directory"),
     "4.1.0": ("KAFKA-18106", "not know it"), "4.1.2": ("KAFKA-19571", "takes a directory"),
 }  # fmt: skip
-"""A bug that each release fixes, and words from the message of the bug's violation."""
+"""For each release, a bug that it fixes, and words from the message of the bug's violation."""
 HEAD = "fencepost fuzz 1"
 SCHEDULE = "schedule"
 """The step of a script that stands for a schedule of threads."""

@@ -1,4 +1,4 @@
-"""Locks that are removed from Kafka's methods, one at a time, and the number of schedules until each removal shows."""
+"""Locks that are removed from Kafka's methods, one at a time, and the number of schedules until each is detected."""
 
 import os
 import random
@@ -46,7 +46,7 @@ OTHERS = {
 
 
 def locks() -> list[str]:
-    """Return `CLASS METHOD` for the methods chosen by hand, and for those that the seed draws from the others."""
+    """Return `CLASS METHOD` for the methods chosen by hand, and for those drawn at random from the others."""
     chosen, others = ([f"{owner} {name}" for owner in of for name in of[owner].split()] for of in (CHOSEN, OTHERS))
     return [*chosen, *random.Random(SEED).sample(others, DRAWN)]  # noqa: S311 (no secret)
 

@@ -18,7 +18,7 @@ from fencepost.model.language.errors import UsageError
 
 FRAY = "0.9.2"
 JDK = 25
-"""The release of Java that Fray controls. In others, it controls only the first thread, but reports no error."""
+"""The release of Java that Fray controls. In others, Fray controls only the first thread, but reports no error."""
 SCHEDULERS = ("mixed", "random", "pct", "pos")
 """Fray's schedulers. With `mixed`, each seed uses one of the others."""
 JLINK_SECONDS, START_SECONDS, SCHEDULE_SECONDS = 600, 400.0, 120.0
@@ -28,7 +28,7 @@ MODULES = "java.se,jdk.unsupported,jdk.management,jdk.zipfs"
 HANGS = 20  # processes in a run
 FIGURE = "locks"
 REPAIRED_IN = {"3.9.2": ("KAFKA-18723", "epoch")}
-"""A race that each release fixes, and a word from the message of the race's violation."""
+"""For each release, a race that it fixes, and a word from the message of the race's violation."""
 AGAIN, ENOUGH = 300, 3
 """How many schedules of a story are run to attribute a violation, and how many of them must show it again."""
 

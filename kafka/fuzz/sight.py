@@ -16,7 +16,7 @@ from fencepost.kafka.fuzz.histories import FLAGS, REPAIRS, SWITCHES, Alarm, Fuzz
 
 FIGURE = "sight"
 TRANSACTIONS, SESSIONS = "transactions", "sessions"
-"""Profiles whose planted bugs and whose figures are their own."""
+"""Profiles with planted bugs and figures of their own."""
 UNFIT = "the release has no such place"
 DRAWN = 40
 SEED = 421128

@@ -27,12 +27,12 @@ NOT_DRIVEN: dict[str, str] = {}
 NOT_COMPARED: dict[str, str] = {
     "broker.changed if broker.reassigned": "the broker applies both at once",
     "budget": "the model's remaining budget, which has no equivalent in Kafka",
-    "ghost_acknowledged": "is only the model's",
+    "ghost_acknowledged": "exists only in the model",
 }
 LIMITS: tuple[str, ...] = (
     "The driver writes the partition's other changes; Kafka's controller would also elect the replica if it could.",
-    "Background tasks run at once. After a kill, a log or copy that has no partition.metadata yet is stray.",
-    "A killed broker registers before it loads its logs, and flushes nothing, but keeps all that was written.",
+    "Background tasks run immediately. After a kill, a log or copy that has no partition.metadata yet is stray.",
+    "A killed broker registers before it loads its logs, and flushes nothing, but keeps everything that was written.",
 )
 AS_BUILT = tuple(name for name, item in MACHINE.constants.declared().items() if isinstance(item.default, bool))
 SMALL: dict[str, int] = {"failures": 1}

@@ -86,7 +86,7 @@ def consumers_fetch_is_smaller(kafka: Classes) -> Observation:
 
 
 def empty_with_zookeeper(kafka: Classes) -> Observation:
-    """Find which broker epochs a broker in ZooKeeper mode sends for ISR members and in its own fetches."""
+    """Find out which broker epochs a broker in ZooKeeper mode sends for ISR members and in its own fetches."""
     if not kafka.has(ZOOKEEPER):
         return not_built("the release does not support ZooKeeper")
     members = in_order(kafka.code(PARTITION, "addBrokerEpochToIsr"), "KRaftMetadataCache", "long -1l")

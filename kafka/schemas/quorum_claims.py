@@ -69,7 +69,7 @@ def parked_for(kafka: Classes) -> Observation:
 
 @if_built
 def carried_value(kafka: Classes) -> Observation:
-    """Find which value is sent for an unknown high watermark, and which value is read if the field is unset."""
+    """Find out which value is sent for an unknown high watermark, and which value is read if the field is unset."""
     refers = kafka.code(RAFT, "buildFetchRequest")
     sends = in_order(
         refers, "QuorumState.highWatermark", "long -1l", "FetchRequestData$FetchPartition.setHighWatermark"

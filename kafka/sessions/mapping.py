@@ -30,7 +30,7 @@ DOES: dict[str, str] = {
     "broker_crashes": "BrokerLifecycleManager.close, which sends nothing.",
     "broker_stops": "BrokerLifecycleManager.beginControlledShutdown, whose heartbeat the controller handles.",
     "controller_registers_broker": "ClusterControlManager.registerBroker handles the request of a new "
-    "BrokerLifecycleManager, and processBrokerHeartbeat its heartbeats until it is RUNNING.",
+    "BrokerLifecycleManager, and processBrokerHeartbeat handles its heartbeats until it is RUNNING.",
     "controller_amends_registration": "BrokerLifecycleManager.resendBrokerRegistration, then registerBroker.",
     "time_passes": _TIME,
 }
@@ -41,7 +41,7 @@ NOT_COMPARED: dict[str, str] = {
     "broker.epoch, remaining of a stopped broker": "there is no process",
     "controller.without, overloaded": "times of the driver",
     "budget": "the model's remaining budget, which has no equivalent in Kafka",
-    "ghost_clean, ghost_new": "are only the model's",
+    "ghost_clean, ghost_new": "exist only in the model",
 }
 LIMITS: tuple[str, ...] = ("The broker leads no partition, so its controlled shutdown needs only one heartbeat.",)
 AS_BUILT = (

@@ -23,7 +23,7 @@ NOT_COMPARED: dict[str, str] = {
     "replica.moved": NOT_DRIVEN["leader_moves_directory"],
     "replica.copied of a follower": "a follower's value is not read before its election, when it gets a new task",
     "budget": "the model's remaining budget, which has no equivalent in Kafka",
-    "tier.ghost_deleted, ghost_early, ghost_low": "are only the model's",
+    "tier.ghost_deleted, ghost_early, ghost_low": "exist only in the model",
 }
 LIMITS: tuple[str, ...] = (
     "The driver computes the leader's high watermark and where logs diverge, as Partition and the fetcher thread do.",

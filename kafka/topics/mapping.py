@@ -80,7 +80,7 @@ ABLATION = Ablation(
     rules=AS_BUILT,
     unseen=lambda c: {
         **({} if c.values["clears"] else {"deleted_stay_deleted": "there are no ELRs"}),
-        **({"created_by_name": "only one topic of a name exists"} if c.values["deletion_undoes_creation"] else {}),
+        **({"created_by_name": "there is only one topic per name"} if c.values["deletion_undoes_creation"] else {}),
     },
     grounds=lambda _: (SMALL,),
     compared=compared,
