@@ -112,10 +112,7 @@ def verdict(prop: str, given: dict[str, int]) -> dict[str, Any]:
     return {"verdict": str(result.verdict), "distinct": found.distinct}
 
 
-def row(entry: str) -> dict[str, Any]:
-    case = smallest(entry)
-    if case is None:
-        return {"entry": entry, "run": "", "property": "", "by": {}}
+def row(entry: str, case: Case) -> dict[str, Any]:
     searched: dict[str, dict[str, Any]] = {}
     by = {}
     for column in COLUMNS:
@@ -144,7 +141,10 @@ def losses() -> list[dict[str, Any]]:
             )
             (point,) = found.to_dict()["grid"]
             asked = {name: point[name] for name in ("least", "most", "unknown", "states")}
-            front = [{name: item[name] for name in ("faults", "length")} for item in point["front"]]
+            front = [
+                {"faults": {kind: n for kind, n in item["faults"].items() if n}, "length": item["length"]}
+                for item in point["front"]
+            ]
             rows.append({"version": version.name, "min_isr": min_isr, **asked, "front": front})
             sys.stderr.write(f"{version.name}, min ISR {min_isr}: {front}, {asked}\n")
     return rows
@@ -164,10 +164,11 @@ def main() -> None:
     for entry, item in entries().items():
         if item.kind not in ("hypothesis", "bug") or (given.only and entry not in given.only):
             continue
-        if item.kind == "bug" and (entry not in evidence() or smallest(entry) is None):
+        case = smallest(entry) if entry in evidence() else None
+        if case is None:  # no run of the model shows this finding
             continue
         begun = time.monotonic()
-        rows.append(row(entry))
+        rows.append(row(entry, case))
         sys.stderr.write(
             f"{entry} ({time.monotonic() - begun:.0f} s): {[one['verdict'] for one in rows[-1]['by'].values()]}\n"
         )
