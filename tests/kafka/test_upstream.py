@@ -11,7 +11,7 @@ import pytest
 from fencepost.counterexamples.replay import replay
 from fencepost.explorers.running.cache import cache_folder
 from fencepost.invariants.protocols import Protocol
-from fencepost.kafka.clusters.kit import Kit, kit
+from fencepost.kafka.clusters.kit import REPAIRS, Kit, kit
 from fencepost.kafka.conform.binding import REPLICATION
 from fencepost.kafka.conform.upstream import TEMPLATE, kafka_test
 from fencepost.kafka.driver.releases import adapt_classes, classes_in, fetch_jars, tool
@@ -26,7 +26,6 @@ from tests.helpers.commands import fencepost, refused
 from tests.helpers.places import ARCHIVE, MACHINES
 from tests.kafka.kafkas import on_kafka
 
-UPSTREAM = Path(__file__).parent / "upstream"
 JUNIT = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -210,7 +209,7 @@ RELEASED = {
 )
 def test_the_test_in_a_report_fails_and_passes_with_the_repair(finding: str, version: str, tmp_path: Path) -> None:
     release, (name, methods, said) = kit(version), IN_REPORTS[finding]
-    text = adapt_classes((UPSTREAM / f"{name}.java").read_text(), classes_in(release.jars))
+    text = adapt_classes((REPAIRS / f"{name}.java").read_text(), classes_in(release.jars))
     failed = run_on(release, text, tmp_path)
     assert f"{methods} tests failed" in failed, failed
     assert all(words in failed for words in said), failed
