@@ -132,7 +132,7 @@ def _refuse_second_definitions(path: Path) -> None:
             if item.name in seen:
                 line = path.read_text().splitlines()[item.lineno - 1]
                 raise ModelError(
-                    f"{near(path)}:{item.lineno}: {item.name} is defined again, first on line {seen[item.name]}: "
+                    f"{near(path)}:{item.lineno}: {item.name} is defined twice, first on line {seen[item.name]}: "
                     f"Python would drop the first definition.\n  {line}\n  {'^' * len(line)}\nInstead, rename one of "
                     "them."
                 )

@@ -113,7 +113,7 @@ def headline(data: dict[str, Any]) -> str:
     if severity == "high":
         return f"records of {places} are at risk (high, {moment})"
     sentence, moment = worst["sentence"].rstrip("."), when(worst["first"])
-    return f"in {places}, {sentence[0].lower()}{sentence[1:]} ({severity}, {moment}); no loss was seen"
+    return f"in {places}, {sentence[0].lower()}{sentence[1:]} ({severity}, {moment}); no loss was found"
 
 
 def named(item: dict[str, Any]) -> str:

@@ -237,7 +237,7 @@ def notes_on(options: Options, result: Result) -> tuple[str, ...]:
             "there, with more time or memory."
         )
     if options.resume:
-        notes.append("the search continued from a checkpoint: states and time are totals of all parts of the search.")
+        notes.append("the search continued from a checkpoint: states and time are totals over all parts of the search.")
     return tuple(notes)
 
 

@@ -187,7 +187,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
             answer, violated, stopped = f"no search for the state is possible: {str(error).partition('. ')[0]}", {}, ""
     report = replace(report, proof=replace(report.proof, why_stopped=stopped))
     if violated is None:
-        why = f"a reachable state breaks the induction: {report.proof.broken[0].move}"
+        why = f"a step from a reachable state breaks the induction: {report.proof.broken[0].move}"
         violated = dict.fromkeys(broken_from(report, pair, normalize=True), why)
     return replace(report, reachable=answer, proof=with_violated(report.proof, violated))
 

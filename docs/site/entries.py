@@ -267,10 +267,10 @@ def _evidence(cases: Sequence[Case]) -> Iterator[str]:
 def _verdicts(cases: Sequence[Case]) -> Iterator[str]:
     for word in dict.fromkeys(case.expect for case in cases):
         mine = [case for case in cases if case.expect == word]
-        many = f"in {len(mine)} runs" if len(mine) > 1 else f"at *{_run(mine[0].run)}*"
+        many = f"in {len(mine)} runs" if len(mine) > 1 else f"in *{_run(mine[0].run)}*"
         if word == "violated":
             first = min(mine, key=lambda case: (case.length or 0, not trace_of_case(case)))
-            where = f" at *{_run(first.run)}*" if len(mine) > 1 else ""
+            where = f" in *{_run(first.run)}*" if len(mine) > 1 else ""
             yield f"violated {many}, shortest {first.length} states{where}{_trace(first, mine)}"
         elif any(case.worst is not None for case in mine):
             costs = sorted({str(case.worst) for case in mine}, key=lambda text: (len(text), text))

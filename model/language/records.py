@@ -648,7 +648,7 @@ class Schema:
                 elif isinstance(getattr(record, name), Record):
                     _assign(getattr(record, name), value, f"{title}.{name}")
                 else:
-                    raise ModelError(f"{title}.{name} is an array or a bag: change its elements, not the whole.")
+                    raise ModelError(f"{title}.{name} is an array or a bag: change its elements; do not replace it.")
 
             self._bound[kind] = type(title, (kind,), {"__slots__": (), "__setattr__": set_field, "_bounds": checks})
         return self._bound[kind]

@@ -84,7 +84,7 @@ def test_the_pages_of_guarantees_show_all_evidence(made: dict[str, str]) -> None
     for name in evidence():
         assert f"### {name}\n" in text or f"**{name}**, *" in text
     trace = "../../counterexamples/archive/kip320-first-try-weak-isr.trace"
-    assert f"- `weak-isr` on kip320-first-try: violated at *3/2/2/2*, shortest 12 states ([trace]({trace}))\n" in text
+    assert f"- `weak-isr` on kip320-first-try: violated in *3/2/2/2*, shortest 12 states ([trace]({trace}))\n" in text
     bounds = "below bounds that were reached: `log_size`, `max_records`, `max_leader_epoch`"
     assert f"- `weak-isr` on kip320: holds in 4 runs, up to 737,794 states, {bounds}\n" in text
 
@@ -117,7 +117,7 @@ def test_coverage_has_every_entry_under_its_heading_with_a_verdict_or_open(made:
 
 def test_without_options_what_is_settled_is_shown_and_what_is_open_is_counted() -> None:
     page = guarantees().stdout
-    assert page.startswith("LIN-1  holds  A replica that believes that it leads")
+    assert page.startswith("LIN-1  holds  A replica that believes it is the leader")
     assert "  kip320-first-try 3/2/2/2  weak-isr  violated: shortest trace 12 states\n" in page
     assert "`fencepost check` executes some of these" in page
 

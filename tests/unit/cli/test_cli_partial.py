@@ -33,7 +33,7 @@ def resumed(asked: list[str], begun: dict[str, Any]) -> None:
     assert begun["verdict"] == "undetermined"
     assert begun["notes"][0].startswith(SAVED.format(asked[-1]))
     assert ended.pop("notes") == [
-        "the search continued from a checkpoint: states and time are totals of all parts of the search."
+        "the search continued from a checkpoint: states and time are totals over all parts of the search."
     ]
     assert whole.pop("notes") == []
     assert fixed(ended) == fixed(whole)

@@ -170,7 +170,7 @@ def test_the_first_screen_describes_a_finding_by_its_own_text(capsys: pytest.Cap
     sorts = [{**DATA["sorts"][0], **one, "count": 1, "first": one["time"]} for one in (late, early)]
     sorts[0]["sentence"] = "Only one replica was in sync."
     data = of(findings=[early, late], sorts=sorts)
-    assert headline(data) == "in t-0, only one replica was in sync (medium, 1970-01-01 00:00:09); no loss was seen"
+    assert headline(data) == "in t-0, only one replica was in sync (medium, 1970-01-01 00:00:09); no loss was found"
     print_screen(results(), data)
     assert "in 1 partition: t-0, 00:00:09, only [2] was in sync" in " ".join(capsys.readouterr().out.split())
 

@@ -80,7 +80,7 @@ def test_a_value_outside_its_domain_or_array_is_an_error(s: Any, statement: str,
         ("s.replica[0].edn", "record Replica has no field 'edn'. Did you mean 'end'?"),
         ("s.cuont = 1", "record State has no field 'cuont'. Did you mean 'count'?"),
         *(
-            (f"s.{name} = []", f"State.{name} is an array or a bag: change its elements, not the whole.")
+            (f"s.{name} = []", f"State.{name} is an array or a bag: change its elements; do not replace it.")
             for name in ("values", "box")
         ),
     ],
