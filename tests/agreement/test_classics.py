@@ -3,7 +3,6 @@
 For constants without a TLC run, the native engine agrees with a search written by hand that shares no code with it.
 """
 
-import re
 import tomllib
 from functools import cache
 from typing import Any
@@ -16,7 +15,6 @@ from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import protocol
 
 from benchmarks import tuples
-from tests.helpers.commands import fencepost
 from tests.helpers.parameters import few, words
 from tests.helpers.places import DOCS
 from tests.helpers.search import Search
@@ -109,14 +107,6 @@ def test_with_the_steps_that_a_bound_cuts_off_the_count_is_the_published_one(row
     found = check(row)
     cut = sum(guard.refused for guard in found.guards if guard.condition in row["cut"])
     assert [found.distinct, found.generated + cut, found.depth] == row["published"]
-
-
-def test_the_pages_commands_end_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(FOLDER.parent.parent.parent)
-    (block,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-    for line in block.splitlines():
-        command, _, comment = line.partition("#")
-        assert fencepost(*command.split()[1:]).exit_code == int("status 1" in comment), line
 
 
 PUBLISHED: dict[str, tuple[tuple[int, int] | None, ...]] = {

@@ -3,7 +3,6 @@
 import gc
 import json
 import os
-import re
 import subprocess
 import sys
 import typing
@@ -11,13 +10,11 @@ import weakref
 from pathlib import Path
 
 import pytest
-from fencepost.explorers.native.compile import generate
 from fencepost.explorers.paths import budgets
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Result
-from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import FencepostError, ModelError
 
 from tests.helpers.places import ROOT
@@ -187,14 +184,6 @@ def test_what_one_way_assigns_is_not_seen_on_the_other() -> None:
 
 def test_numbers_at_the_ends_of_lanes_have_lanes_that_are_wide_enough() -> None:
     assert [item.verdict for item in agree(ENDS).properties] == ["violated", "holds"]
-
-
-def test_guards_of_the_lineage_are_evaluated_side_by_side() -> None:
-    kip320 = PROTOCOLS["kip320"]
-    text = generate(kip320.machine, kip320.machine.set_constants({}), kip320.properties, normalize=True).text
-    bodies = re.findall(r"^define internal i64 @\w+\.action\.\d+\(.*?^}", text, re.DOTALL | re.MULTILINE)
-    assert len(bodies) == len(kip320.machine.actions)
-    assert all("<16 x i1>" in body for body in bodies)
 
 
 LARGE = "Large = Annotated[int, Range(0, 10**12)]\n"

@@ -5,7 +5,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET  # only our own output is parsed
 
 import pytest
 from fencepost.api.asking.model_files import load_protocol
@@ -31,46 +30,6 @@ def cases(file: Path) -> dict[str, list[Any]]:
         assert one.errors == sum(isinstance(result, Error) for result in results)
     assert found.tests == sum(suite.tests for suite in found) == sum(len(list(suite)) for suite in found)
     return {case.name: list(case.result) for suite in found for case in suite}
-
-
-def elements(file: Path) -> dict[tuple[str, str], set[str]]:
-    found: dict[tuple[str, str], set[str]] = {}
-    for parent in ET.parse(file).iter():  # noqa: S314 (our own file)
-        for child in parent:
-            found.setdefault((parent.tag, child.tag), set()).update(child.attrib)
-    return found
-
-
-def test_the_file_is_built_as_pytest_builds_its_own(tmp_path: Path, pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        import pytest
-
-        @pytest.fixture
-        def broken():
-            raise ValueError
-
-        def test_passes(record_testsuite_property):
-            record_testsuite_property("engine", "none")
-            print("said")
-
-        def test_fails():
-            assert False
-
-        def test_has_an_error(broken):
-            pass
-        """
-    )
-    pytester.runpytest_subprocess("--junitxml=own.xml", "-o", "junit_logging=all", "-p", "no:fencepost")
-    own = elements(pytester.path / "own.xml")
-    for name, args in (("failure", ("--without", "deduplicate")), ("error", ("--max-depth", "2"))):
-        fencepost("check", str(MAILBOX), *SMALL, *args, "--junit", str(tmp_path / f"{name}.xml"))
-        ours = elements(tmp_path / f"{name}.xml")
-        assert ("testcase", name) in ours
-        assert set(ours) <= set(own)
-        assert {place: names - own[place] for place, names in ours.items()} == {
-            place: {"type"} if place == ("testcase", name) else set() for place in ours
-        }
 
 
 def check(folder: Path, *args: str) -> tuple[int, dict[str, list[Any]], dict[str, Any]]:

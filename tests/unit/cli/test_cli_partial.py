@@ -39,11 +39,6 @@ def resumed(asked: list[str], begun: dict[str, Any]) -> None:
     assert fixed(ended) == fixed(whole)
 
 
-def test_a_checkpoint_is_resumed(tmp_path: Path) -> None:
-    asked = [*KIP101, "--json", "--checkpoint", str(tmp_path / "kept")]
-    resumed(asked, data_of(fencepost(*asked, "--max-states", "2000")))
-
-
 def test_a_search_is_kept_where_its_behaviours_are_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def cut_short(_: Engine) -> None:
         raise Stopped(out_of_memory(1))

@@ -14,7 +14,7 @@ from fencepost.api.calls import first_model as first
 from fencepost.cli.commands.options import Target
 from fencepost.invariants.catalogue import runs
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language import Constants, sometimes
+from fencepost.model.language import sometimes
 
 from tests.helpers.commands import KIP320, data_of, fencepost, refused, start
 from tests.helpers.places import ROOT
@@ -36,16 +36,6 @@ def test_walks_say_which_properties_they_leave_out_and_refuse_them_by_name() -> 
     assert "messages-until-known" in str(simulate("watermark-propagation", walks=10).notes)
     message = refused("simulate", LOCK, "--property", "who-waits-gets-it")
     assert message.endswith("check it with `fencepost check` and `--property who-waits-gets-it`.\n")
-
-
-def test_a_constant_has_one_spelling_and_is_read_in_both() -> None:
-    for protocol in PROTOCOLS.values():
-        constants: Constants = protocol.machine.set_constants({})
-        for name, constant in constants.declared().items():
-            assert "_" not in str(constants.shown[name])
-            for word, value in constant.spellings().items():
-                assert constant.parse(word) == constant.parse(word.replace("-", "_")) == value
-                assert str(constant.show(value)).lower() == word or constant.kind is bool
 
 
 def test_a_state_that_breaks_an_induction_is_looked_for_in_models_with_whole_behaviours_too() -> None:

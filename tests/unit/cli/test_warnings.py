@@ -14,7 +14,6 @@ from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import few
 from tests.helpers.places import MACHINES, ROOT
 from tests.helpers.written import file_of
-from tests.machines import mailbox
 
 CARELESS = file_of(
     """
@@ -196,12 +195,6 @@ def test_initial_among_the_actions_is_warned_of(tmp_path: Path) -> None:
         "initial", ("action 'initial' creates the initial states and is also listed among the actions, so it may "
         "happen again in every state: remove initial from `actions`, or write a separate action for the reset."),
     )  # fmt: skip
-
-
-def test_a_model_without_a_witness_is_warned_of() -> None:
-    found = tuple(item for item in mailbox.PROPERTIES if item.kind != "sometimes")
-    warned = [check(mailbox.MACHINE, some, engine="plain", clients=1).warnings for some in (found, mailbox.PROPERTIES)]
-    assert [[item.kind for item in some] for some in warned] == [["no-witness"], []]
 
 
 def test_a_property_whose_parameter_has_no_value_is_warned_of(tmp_path: Path) -> None:

@@ -118,18 +118,6 @@ def test_the_cast_says_who_an_index_is_who_sends_and_who_receives() -> None:
     assert "    participant E as environment" not in lines
 
 
-def test_the_cast_may_name_nobody_and_a_place_in_the_state() -> None:
-    found = told(history(*GIVEN[:4], cast=replace(lease.CAST, actors={"wants": "", "refuse": "last[holder]"})))
-    assert [event.actor and event.actor.title for event in found.events] == [None, None, "server", "client 1"]
-
-
-def test_a_step_tells_whom_the_cast_names() -> None:
-    made = history(*GIVEN[:1], cast=replace(lease.CAST, tells={"wants": "server"}))
-    [signal] = told(made).events[0].signals
-    assert (signal.sender.title, signal.receiver.title, signal.text) == ("client 0", "server", "informed in step 1")
-    assert "    P1->>P0: informed in step 1" in render("mermaid", made).splitlines()
-
-
 LANES = {
     "leader-discovery": ["controller", "broker", "client"],
     "hints-and-tokens": ["controller", "broker", "client"],

@@ -9,7 +9,6 @@ from fencepost.counterexamples.prevention import is_prevented
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import Trace
-from fencepost.explorers import paths
 from fencepost.explorers.paths import with_late_faults
 from fencepost.invariants.protocols import Protocol, protocol
 from fencepost.model.language import Property
@@ -130,10 +129,3 @@ def test_a_fault_moves_as_far_as_it_can_to_one_end(prop: str, before: tuple[str,
     assert (made.states[-1], made.length, labels(made)) == (found.states[-1], found.length, after)
     for state, step, following in zip(made.states, made.steps, made.states[1:], strict=False):
         assert plain.apply(state, step).after == following
-
-
-def test_a_long_history_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = Interpreter(REPLICATION.machine, constants())
-    found = path_of(plain, *EARLY)
-    monkeypatch.setattr(paths, "LONGEST", 2)
-    assert with_late_faults(plain, found, REPLICATION.select(("leader-has-committed",))[0]) is found

@@ -281,13 +281,6 @@ def test_an_edited_trace_that_shows_nothing_is_refused(
     assert message in str(caught.value)
 
 
-def test_a_trace_of_a_state_property_has_no_loop(tmp_path: Path) -> None:
-    file = tmp_path / "x.trace"
-    file.write_text("format: 1\ntitle: x\nprotocol: maze\ninitial: node=0\nverdict: deadlock\n----\nloop:\n----\n")
-    with pytest.raises(UsageError, match="must end in its last step, without a loop"):
-        replay(file, lambda _: FOUND)
-
-
 def test_diagrams_tell_the_loop(tmp_path: Path) -> None:
     made = replay(written(tmp_path, COMES, ROUND), lambda _: FOUND)
     diagram = [line.strip() for line in render("mermaid", made).split("\n")]

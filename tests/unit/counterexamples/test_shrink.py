@@ -7,11 +7,10 @@ from typing import Any
 import fencepost.counterexamples.shrink as shrinking
 import pytest
 from fencepost.api.calls.shrink import ShrinkResult
-from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import follow, write
-from fencepost.counterexamples.shortening import Attempts, lower, named, simpler, sizes, without
+from fencepost.counterexamples.shortening import Attempts, simpler, sizes, without
 from fencepost.counterexamples.shrink import Limits, Shrunk, shrink
-from fencepost.counterexamples.trace import ARCHIVE, Trace, trace_of_path
+from fencepost.counterexamples.trace import Trace, trace_of_path
 from fencepost.explorers.program.removal import find_guard
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
@@ -132,15 +131,6 @@ def test_steps_with_negative_parameters_are_kept_and_brought_nearer_to_0() -> No
     assert [step.args for step in simpler(attempts, steps[2:])] == [(-2,)]
     assert attempts.take((Step(dial.turn_up, (-1,)), steps[2])) == steps[2:]
     assert shrink(trace, LIMITS).trace.steps == (Step(dial.turn, (-2,)),)
-
-
-def test_steps_out_of_the_domain_of_lower_constants_do_not_happen() -> None:
-    trace = read(ARCHIVE / "kip101-weak-isr.trace").trace
-    lowered = lower(trace, FOREVER)
-    assert len(follow(lowered).path.states) == len(trace.steps) + 1
-    constants = trace.protocol.machine.set_constants({**trace.constants.values, "max_leader_epoch": 0})
-    assert Attempts(replace(trace, constants=constants), FOREVER).take(trace.steps) is None
-    assert named(trace, "replicas") == 2
 
 
 def test_a_deadlock_and_a_witness_are_shortened_too() -> None:

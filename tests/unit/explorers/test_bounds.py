@@ -18,7 +18,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import DomainError, UsageError
 
 from tests.agreement.test_beside import SESSIONS, SHARED, files_of
-from tests.helpers.commands import fencepost, refused
+from tests.helpers.commands import fencepost
 from tests.helpers.written import file_of, machine_of, module_of
 from tests.unit.explorers.test_ablation import SHIFTED
 
@@ -253,16 +253,6 @@ def test_every_budget_of_every_protocol_is_declared_as_a_bound_but_one_that_a_ru
     assert silent == [("leader-discovery", "client_fails_to_validate")]
 
 
-def test_a_result_says_which_bounds_were_reached() -> None:
-    found = api.check("kip320", replicas=2)
-    data = found.to_dict()
-    assert [item.constant for item in found.bounds_reached] == ["log_size", "max_records", "max_leader_epoch"]
-    by_name = {item["constant"]: item for item in data["bounds_reached"]}
-    assert by_name["max_leader_epoch"] == {"constant": "max_leader_epoch", "value": 2, "refused": 4_926}
-    assert by_name["log_size"] == {"constant": "log_size", "value": 2, "refused": 0, "together": True}
-    assert data["bounds_not_reached"] == []
-
-
 def grown(*asked: Any, **options: Any) -> Growth:
     return api.check(*asked, **options).growth
 
@@ -362,10 +352,6 @@ def test_after_a_check_that_did_not_end_nothing_is_settled() -> None:
     growth = grown(shelf.MACHINE, shelf.PROPERTIES, max_states=2, grow=10)
     assert (growth.settled, growth.properties) == ((), ())
     assert growth.why_stopped.startswith("the check did not finish")
-
-
-def test_growth_of_the_catalogue_is_refused() -> None:
-    assert "--grow does not apply to runs of the catalogue" in refused("check", "--grow", "1m")
 
 
 def test_a_larger_bound_than_there_may_be_is_not_tried() -> None:

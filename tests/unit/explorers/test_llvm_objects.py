@@ -121,15 +121,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return cache_folder()
 
 
-def test_an_object_is_kept_and_loaded_again(folder: Path) -> None:
-    unit = Unit(TEXT.format(10))
-    assert not libraries.is_kept(unit)
-    assert answer(unit) == (11, True)
-    assert libraries.is_kept(unit)
-    assert answer(unit) == (11, False)
-    assert [path.suffix for path in file_of(folder, objects.digest(unit)).parent.iterdir()] == [".o"]
-
-
 @pytest.mark.parametrize("damage", ["empty", "half", "one bit", "head", "other exports", "text"])
 def test_a_damaged_object_is_compiled_again_with_a_note(
     damage: str, folder: Path, caplog: pytest.LogCaptureFixture
@@ -259,23 +250,6 @@ def test_code_stays_in_memory_as_long_as_a_call_of_it_runs() -> None:
         finally:
             stop[0] = 1
         assert future.result(timeout=60) == 8
-
-
-def test_a_process_that_is_forked_compiles_for_itself(folder: Path) -> None:
-    code = f"""{IMPORTS}
-import os
-def asked(number):
-    return library(Unit({TEXT!r}.format(number)))[0].kernels()["more"](0)
-assert [asked(1), asked(2)] == [1, 2]
-child = os.fork()
-found = [asked(number) for number in ((3, 4) if child else (5, 6))]
-os.write(1, "{{}} {{}}\\n".format(*found).encode())
-if child:
-    assert os.waitpid(child, 0)[1] == 0
-    print(asked(7))
-"""
-    done = python(code)
-    assert sorted(done.stdout.split()) == ["3", "4", "5", "6", "7"], done.stderr
 
 
 def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> None:

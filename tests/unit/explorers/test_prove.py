@@ -6,13 +6,11 @@ import signal
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import z3
 from fencepost.api.answers.proof_report import ProveResult
-from fencepost.api.calls.prove import violated_in
 from fencepost.cli.commands.prove import print_report
 from fencepost.cli.views.console import results
 from fencepost.explorers.program.subset.program import check
@@ -373,12 +371,3 @@ def test_a_proof_that_lifts_a_bound_names_what_leaves_it_under_the_given_constan
     found = data_of(fencepost("prove", str(file), "--unbounded", "n", "--k", str(k), "--json"))
     assert found["verdict"] == "proved"
     assert found["cuts"] == {"up" if k == 1 else "": ["State.x leaves its domain"]}
-
-
-def test_a_run_that_violates_a_property_is_told_with_the_values_of_unbounded_constants() -> None:
-    proof = SimpleNamespace(pair=SimpleNamespace(constants={"n": 3, "m": 1}))
-    report: Any = SimpleNamespace(proof=proof, settings=SimpleNamespace(lifted={"n": None}))
-    found = SimpleNamespace(name="small", verdict=Verdict.VIOLATED, path=SimpleNamespace(length=4))
-    result: Any = SimpleNamespace(properties=(found,))
-    said = violated_in(report, result)
-    assert said == {"small": "violated by a run of 4 states with n=3, which `fencepost check` shows"}

@@ -73,15 +73,6 @@ def test_the_property_that_is_violated_first_is_named() -> None:
     assert driver.path(caught.value).length == 4
 
 
-def test_a_step_has_two_bytes_in_a_schedule_where_one_is_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    walker = Walker(grid.MACHINE, grid.C(), (grid.is_near,))
-    assert stateful.Driver(walker, FIXED).width.itemsize == 1
-    monkeypatch.setattr("fencepost.counterexamples.stateful.BYTE", walker.kernels.source.most_successors - 1)
-    wide = stateful.Driver(walker, FIXED)
-    assert wide.numbers(bytes([1, 2] * (wide.depth + 1))).tolist() == [[258] * (wide.depth + 1)]
-    assert stateful.try_schedules(walker, FIXED).failure is not None
-
-
 def test_a_machine_is_tested_in_one_line_and_its_failure_is_a_trace(tmp_path: Path) -> None:
     stateful.machine_test(mailbox.MACHINE, mailbox.PROPERTIES, folder=tmp_path, use="ci")  # only made, not run
     test = stateful.machine_test(lamps.MACHINE, lamps.PROPERTIES[:1], folder=tmp_path, use=FIXED, lamps=2)

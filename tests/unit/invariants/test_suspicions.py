@@ -79,12 +79,6 @@ OTHERWISE = {
 }  # fmt: skip
 
 
-def test_a_changed_bound_of_the_grid_makes_the_counted_faults_stale(monkeypatch: pytest.MonkeyPatch) -> None:
-    measured_as_now(monkeypatch)
-    monkeypatch.setattr(stale, "MOST_STATES", stale.MOST_STATES + 1)
-    assert stale.stale_crashes() == list(stale.SIZES)
-
-
 def test_stale_figures_are_named_with_what_measures_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "stale", lambda: ["kip320"])
     monkeypatch.setattr(stale, "stale_crashes", lambda: ["3"])
@@ -120,14 +114,6 @@ def test_every_check_of_a_kip_is_a_row_of_a_matrix_and_shown_necessary_or_has_a_
     text = "\n".join(checks.kips_page(best))
     assert all(f"## {kip}" in text for kip in ("KIP-320", "KIP-841", "KIP-903", "KIP-966"))
     assert "not measured" not in text
-
-
-def test_a_run_of_the_catalogue_shows_what_a_switch_is_for_where_it_alone_differs() -> None:
-    run = checks.of_catalogue("replication", "elr=off")
-    assert run is not None
-    assert run.title == "3 brokers, B19"
-    for other in ("leader_eligibility_check=off", "leader-handles-fetch 1"):
-        assert checks.of_catalogue("replication", other) is None
 
 
 # -- names and guarantees

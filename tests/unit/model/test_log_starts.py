@@ -11,7 +11,6 @@ from fencepost.model.clients.tokens.constants import C
 from fencepost.model.clients.tokens.operations import LISTED, Operation
 from fencepost.model.clients.tokens.state import State
 from fencepost.model.cluster import log
-from fencepost.model.language import Machine
 from fencepost.model.language.records import Schema
 from fencepost.model.lineage import base, kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 
@@ -84,11 +83,6 @@ MODELS = {module.MACHINE.name: module.MACHINE for module in (truncate_to_hwm, ki
 def sizes(*values: int) -> dict[str, int]:
     """Return the constants in the order in which TLC's table writes them."""
     return dict(zip(("replicas", "log_size", "max_records", "max_leader_epoch"), values, strict=True))
-
-
-@pytest.mark.parametrize("machine", MODELS.values(), ids=MODELS)
-def test_every_action_says_what_it_does(machine: Machine) -> None:
-    assert all(item.sentence.endswith(".") for item in machine.actions)
 
 
 # Counted by a transcription of the specification into sets and tuples, action by action, from every state.
