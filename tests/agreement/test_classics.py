@@ -17,7 +17,6 @@ from fencepost.invariants.protocols import protocol
 from benchmarks import tuples
 from tests.helpers.parameters import few, words
 from tests.helpers.places import DOCS
-from tests.helpers.search import Search
 from tests.machines import LINEAGE
 
 FOLDER = DOCS / "examples" / "classics"
@@ -76,18 +75,6 @@ def test_a_count_of_ours_that_differs_has_its_reason_and_as_many_states() -> Non
         assert row["counted"] != row["published"]
         assert row["counted"][0] == row["published"][0]
         assert row["because"]
-
-
-@pytest.mark.parametrize("row", named([row for row in COUNTS if row["model"] == "termination_detection"][:1]))
-def test_with_a_step_for_each_reason_to_take_it_the_count_of_ewd_840_is_the_published_one(row: dict[str, Any]) -> None:
-    machine = f.check(FOLDER / "termination_detection.py", max_depth=1, engine="plain").question.protocol.machine
-    search = Search(machine, {})
-    again = 0
-    for key in (key for level in search.levels() for key in level):
-        s = search.interpreter.schema.restore(key)
-        reasons = s.token_is_black + (s.token in s.black) + (s.token > 0 and s.token not in s.active)
-        again += max(0, reasons - 1)
-    assert [search.found.distinct, search.found.generated + again] == row["published"][:2]
 
 
 def test_the_page_has_every_count_and_its_source() -> None:

@@ -79,21 +79,6 @@ def test_the_first_click_is_answered_before_the_engine_is_there(browser: Any, ad
     made.close()
 
 
-def test_before_the_engine_is_there_a_state_that_two_orders_reach_shows_the_changes_of_the_last_step(
-    browser: Any, address: str
-) -> None:
-    made = Opened(browser, address)
-    for number, step in enumerate(("leader-appends leader=0", "broker-crashes broker=1 kept=0"), 1):
-        made.page.locator(f"#enabled button.step[data-step='{step}']").click()
-        made.until(f"step {number}:")
-    before = made.text("#shown .changes")
-    assert "replica[1].life running -> crashed" in before
-    made.ready()
-    made.page.wait_for_selector("#enabled button.step")
-    assert made.text("#shown .changes") == before
-    made.close()
-
-
 def test_a_story_is_told_and_left_while_the_engine_starts(browser: Any, address: str) -> None:
     made = Opened(browser, address, "#story=kip-903")
     made.page.wait_for_selector("#tell-next")
@@ -197,17 +182,6 @@ def test_without_a_guard_the_history_goes_on(opened: Opened) -> None:
     assert f"removed={name.replace(' ', '+')}" in page.evaluate("location.hash")
 
 
-def test_a_bound_is_raised_and_the_history_goes_on(opened: Opened) -> None:
-    page = opened.page
-    page.evaluate("location.hash = '#replication?crashes=0&steps=leader-appends+leader=0'")
-    opened.until("step 1:")
-    page.locator("#refused details[data-action=broker-crashes] summary").click()
-    page.locator("#refused button[data-bound=crashes]").click()
-    opened.until("crashes is 1 now", "#notice")
-    assert page.evaluate("location.hash") == "#replication?crashes=1&steps=leader-appends+leader=0"
-    assert page.locator("#enabled button.step[data-step^=broker-crashes]").count()
-
-
 def test_fields_at_their_default_are_hidden_until_they_are_asked_for(opened: Opened) -> None:
     page = opened.page
     page.evaluate("location.hash = '#replication'")
@@ -217,15 +191,6 @@ def test_fields_at_their_default_are_hidden_until_they_are_asked_for(opened: Ope
     page.locator("#state .every").check()
     assert field.is_visible()
     page.locator("#state .every").uncheck()
-
-
-def test_a_refused_action_shows_every_step_with_the_values(opened: Opened) -> None:
-    page = opened.page
-    page.evaluate(f"location.hash = '#trace={KIP_903}&at=7'")
-    opened.until("Violated: isr-members-are-current, joining-epoch-is-registered")
-    page.locator("#refused details[data-action=leader-appends] summary").click()
-    page.wait_for_selector("#refused details[data-action=leader-appends] .why")
-    assert "leader=1" in opened.text("#refused details[data-action=leader-appends] .each")
 
 
 def test_a_saved_trace_replays_and_is_read_back(opened: Opened, tmp_path: Path) -> None:

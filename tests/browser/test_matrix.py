@@ -78,14 +78,6 @@ def test_every_number_opens_one_counterexample_without_errors_or_requests(browse
     assert (tab.asked, tab.said) == ([file.as_uri()], [])
 
 
-def test_the_head_stays_in_sight_while_rows_are_scrolled(browser: Any, file: Path) -> None:
-    page = opened(browser, file, viewport={"width": 1200, "height": 500})
-    page.locator("tbody tr").last.scroll_into_view_if_needed()
-    head = page.locator("thead th").first.bounding_box()
-    assert head["y"] + head["height"] > 0
-    assert page.locator("div.scroll").evaluate("item => item.scrollTop") > 0
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_in_light_and_dark(scheme: str, browser: Any, file: Path) -> None:
     texts = (".needed .name", ".nothing-broke .name", ".note", "td.cell a", "td.holds", "td.ask code", "h1")

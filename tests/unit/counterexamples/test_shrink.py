@@ -18,7 +18,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import sized
-from tests.helpers.traces import lamps_trace, mailbox_trace
+from tests.helpers.traces import lamps_trace
 from tests.helpers.written import machine_of
 from tests.machines import dial, grid, lamps, mailbox
 
@@ -99,20 +99,6 @@ def test_lower_constants_do_not_cost_the_shortest_trace() -> None:
     assert "nor with the original ones" in made.reach
     assert made.path.length == 10
     assert made.trace.constants.values["metadata_lag"] == 3
-
-
-def test_a_step_whose_message_is_gone_takes_the_one_most_like_it_or_is_passed_over() -> None:
-    trace = mailbox_trace("requests-run-once", deduplicate=0)
-    attempts = Attempts(trace, FOREVER)
-    assert attempts.take(trace.steps) == trace.steps
-    sends = [step for step in trace.steps if step.action.name.startswith("send")]
-    serves = [step for step in trace.steps if step.action.name == "serve"]
-    assert sends
-    assert serves
-    other = Step(serves[0].action, ((serves[0].args[0][0], 99, *serves[0].args[0][2:]),))
-    assert attempts.take(tuple(other if step is serves[0] else step for step in trace.steps)) == trace.steps
-    assert attempts.take((serves[0], *trace.steps)) == trace.steps
-    assert attempts.take(()) is None
 
 
 def test_steps_that_are_not_needed_are_left_out_alone_and_in_pairs() -> None:

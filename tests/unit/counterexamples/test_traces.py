@@ -5,17 +5,14 @@ import re
 from pathlib import Path
 
 import pytest
-from fencepost.counterexamples.history import folded
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import Replay, follow, replay, rewrite, write
-from fencepost.counterexamples.states import Change, changes
 from fencepost.counterexamples.text import render
 from fencepost.counterexamples.trace import ARCHIVE, trace_of
 from fencepost.explorers.plain import search
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.errors import MismatchError, UsageError
-from fencepost.model.language.records import Key
 from rich.console import Console
 
 from tests.helpers.parameters import few
@@ -169,26 +166,6 @@ def test_a_trace_from_before_the_model_got_a_constant_and_fields_of_it_replays_a
     assert left_out == 3
     again = replay(here, lambda _: found)
     assert (again.trace, again.path, again.verdict) == (made.trace, made.path, Verdict.VIOLATED)
-
-
-def test_what_stands_behind_the_end_of_a_log_is_not_hidden() -> None:
-    zero: Key = (0, 0, 0, (0, 0, 0, 0), 0, (0, 0, 0))
-    stray: Key = (0, 0, 0, (1, 0, 0, 4), 1, (0, 0, 0))
-    assert changes(lamps.Room, zero, stray)[0] == Change("", "history", "[]", "[0:{0} | 3:{2}]")
-
-
-def test_equal_messages_are_counted_and_of_one_that_was_folded_the_fields_that_differ_are_told() -> None:
-    key = follow(mailbox_trace("everyone-is-done", clients=1)).path.start
-    none, one, two, first = ((*key[:2], bag, *key[3:]) for bag in ((), (AGAIN,), (AGAIN, AGAIN), ((0, 1, 0),)))
-    assert changes(mailbox.State, one, two) == [Change("", "requests", "", "{client=0,number=1,again=yes}")]
-    assert changes(mailbox.State, two, key) == [Change("", "requests", "{client=0,number=1,again=yes}", "")] * 2
-    assert folded(mailbox.State, first, one) == "requests: again no -> yes"
-    assert folded(mailbox.State, first, none) == "requests - {client=0,number=1,again=no}"
-    assert not folded(mailbox.State, first, first)
-
-
-AGAIN = (0, 1, 1)
-"""A request that is sent again, as a key."""
 
 
 def shown(made: Replay, width: int = 100) -> str:

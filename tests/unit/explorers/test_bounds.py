@@ -9,7 +9,6 @@ from fencepost import api
 from fencepost.api.answers import growing
 from fencepost.api.answers.growing import Change, Growth
 from fencepost.explorers import plain
-from fencepost.explorers.native import expansion
 from fencepost.explorers.program.ir.oversights import unshared_bounds
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search as native
@@ -223,15 +222,6 @@ def test_a_bound_is_its_guards_own_if_a_larger_one_closes_none_and_narrows_no_do
     """Otherwise a larger bound could change a verdict although the bound was not reached."""
     machine, _ = machine_of(JUMPS.replace("ENDS", ends).replace("GUARD", guard))
     assert ("n" in unshared_bounds(translate(machine))) is alone
-
-
-def test_a_bound_is_counted_no_more_after_the_level_with_enough_states(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = counts(errands_of(days=4, errands=4))
-    for module in (plain, expansion):
-        monkeypatch.setattr(module, "ENOUGH", 3)
-    few = errands_of(days=4, errands=4)
-    assert 3 <= counts(few)["holidays"].states < whole["holidays"].states
-    assert errands_of(native, Options(workers=2), days=4, errands=4).bounds == few.bounds
 
 
 def test_a_search_that_goes_on_from_a_checkpoint_counts_what_one_in_one_go_does(tmp_path: Path) -> None:

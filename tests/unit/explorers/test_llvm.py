@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fencepost.explorers.native import compile as compiling
-from fencepost.explorers.native.layout import layout_of, moves
+from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.libraries import HUGE, Library, reserved
 from fencepost.explorers.native.llvm.objects import compiled
@@ -224,17 +224,6 @@ def test_shifts_are_those_of_python_and_a_negative_count_is_noted(level: int) ->
         wanted, (found, code) = a << min(b, 200), ask("left", a, b)
         assert (code == 0) == (LEAST <= wanted <= MOST), (a, b)
         assert code or found == wanted, (a, b)
-
-
-def test_bits_of_a_mask_are_gathered_in_six_steps() -> None:
-    for mask in (0, 1, 0xFF00FF, 0x8000000000000001, 0x0F0F0F0F0F0F0F0F, (1 << 64) - 1, 0x123456789ABCDEF0):
-        for bits in (0, (1 << 64) - 1, 0xDEADBEEFCAFEF00D, 0x5555555555555555):
-            found = bits & mask
-            for step, move in enumerate(moves(mask)):
-                moved = found & move
-                found = (found ^ moved) | moved >> (1 << step)
-            wanted = [bits >> place & 1 for place in range(64) if mask >> place & 1]
-            assert found == sum(bit << place for place, bit in enumerate(wanted))
 
 
 @pytest.fixture(scope="module")

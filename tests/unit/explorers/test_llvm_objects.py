@@ -147,20 +147,6 @@ def test_a_cache_that_cannot_be_written_keeps_nothing_and_stops_nobody(folder: P
     assert [answer(Unit(TEXT.format(30))) for _ in range(2)] == [(31, True), (31, True)]
 
 
-IMPORTS = """
-from fencepost.explorers.native.llvm.libraries import library
-from fencepost.explorers.native.llvm.types import Unit
-"""
-
-
-def test_processes_that_compile_the_same_at_once_all_get_it(folder: Path) -> None:
-    command = [sys.executable, "-c", f"{IMPORTS}print(library(Unit({TEXT.format(40)!r}))[0].kernels()['more'](2))"]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [process.communicate(timeout=300)[0] for process in running] == ["42\n"] * 4
-    found = read(folder, objects.digest(Unit(TEXT.format(40))))
-    assert Library(found).kernels()["more"](0) == 40
-
-
 def test_what_cannot_be_translated_is_an_error_of_the_compiler() -> None:
     with pytest.raises(objects.CompileError, match=r"^KeyError: 'nowhere'$"):
         objects.compiled(Unit("@kernel\ndef lost() -> I64:\n    return nowhere\n"))

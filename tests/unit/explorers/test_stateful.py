@@ -15,7 +15,7 @@ from fencepost.model.language.errors import UsageError
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.machines import dial, grid, lamps, mailbox
+from tests.machines import dial, lamps, mailbox
 
 FIXED = stateful.Profile("test", 300, fixed=True)
 SMALL = PROTOCOLS["kip320"].machine.set_constants({"replicas": 2})
@@ -59,18 +59,6 @@ def test_most_schedules_are_different(monkeypatch: pytest.MonkeyPatch) -> None:
     stateful.try_schedules(Walker(PROTOCOLS["kip320"].machine, SMALL, ()), stateful.Profile("test", 25, fixed=True))
     assert len(seen) == 25 * FIXED.schedules
     assert len(set(seen)) > 0.4 * len(seen)
-
-
-def test_the_property_that_is_violated_first_is_named() -> None:
-    walker = Walker(grid.MACHINE, grid.MACHINE.set_constants({"width": 4}), grid.PROPERTIES)
-    driver = stateful.Driver(walker, stateful.Profile("test", 1, schedules=2, depth=20))
-    size = driver.depth + 1
-    rights, downs = bytes([0, *[1] * driver.depth]), bytes([0, 2, 2, 2, 2, *[0] * (size - 5)])
-    for begun, schedule, name in ((downs, downs, "is-near"), (bytes(size), rights, "is-left-of-the-last-column")):
-        with pytest.raises(stateful.ViolatedError) as caught:
-            driver.run(begun + rights, aims=False)
-        assert (caught.value.prop.name, caught.value.schedule) == (name, schedule)
-    assert driver.path(caught.value).length == 4
 
 
 def test_a_machine_is_tested_in_one_line_and_its_failure_is_a_trace(tmp_path: Path) -> None:

@@ -141,13 +141,6 @@ def test_actions_are_chosen_by_weight_and_then_their_steps_alike() -> None:
     assert squares(np.bincount(lights.states(weighted.finals)["lit"], minlength=8), [1 / 8] * 8) < FAIR
 
 
-def test_successive_choices_are_independent() -> None:
-    w = walker("grid", width=120)
-    made = w.walk(0, 16_000, seed=6, depth=4)
-    rights = made.fired[:, 0]  # four steps, each to the right or down
-    assert squares(np.bincount(rights, minlength=5), [1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16]) < FAIR
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -170,14 +170,6 @@ def test_a_bug_has_the_runs_whose_titles_name_it_with_their_twins_and_then_those
     assert settled(alone, switched)["B09"] == [NAMED[1]]
 
 
-def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
-    found = {claim.entry.id: claim for claim in read_claims("claims", CLAIMS)}
-    assert found["G-S7"].entry.sentence == "Members of the ISR are current."
-    evidence = settle(found, runs)
-    assert (evidence["G-S7"].answer, evidence["G-S7"].verdict) == ("Not so. A rule.", "broken")
-    assert evidence["SEED-2"].gap == "A rule."
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -91,14 +91,6 @@ def test_reasons_name_rules_that_exist(bound: Binding, base: Constants, unseen: 
         assert any(item == name or item.startswith(f"{name}=") for item in names), name
 
 
-def test_a_check_of_several_conditions_has_a_row_for_each() -> None:
-    names = {row.variant.name for row in variant_rows(REPLICATION, BASE)}
-    known = {guard.condition for guard in every(REPLICATION)} | {name.partition(" (")[0] for name in names}
-    assert set(replication.CONDITIONS) <= known
-    assert {f"leader_eligibility_check=off ({item})" for item in ("fenced", "shutting down")} <= names
-    assert "leader_eligibility_check=off" not in names
-
-
 def test_a_row_that_was_not_noticed_and_has_no_reason_fails_the_run() -> None:
     row = next(item for item in variant_rows(REPLICATION, BASE) if not item.why)
     hidden = next(item for item in variant_rows(REPLICATION, BASE) if item.why)

@@ -1,12 +1,10 @@
 """Histories of consumers on followers, step by step, and replicas' answers, compared with a second implementation."""
 
-from itertools import product
 from typing import Any
 
 import pytest
 from fencepost.explorers.plain import search
 from fencepost.invariants.protocols import protocol
-from fencepost.model.consumers import log
 from fencepost.model.consumers.answers import Reply, case_of, reply_to
 from fencepost.model.consumers.state import Case
 from fencepost.model.language.interpreter import Interpreter
@@ -50,21 +48,6 @@ def test_each_design_answers_each_case_as_its_text_says(
     if case is Case.UNAVAILABLE:
         c, r = replica(start, high_watermark, end, received, design=NEWER, keeps_received=1)
         assert case_of(c, r, offset) == Case.TOO_LARGE, "case 4, without what was received"
-
-
-def test_ends_of_epochs_are_those_of_a_plain_search() -> None:
-    for epochs in product((1, 2, 3), repeat=3):
-        if list(epochs) != sorted(epochs):
-            continue
-        _, r = replica(0, 0, 3, epochs=3)
-        r.epoch = 3
-        for offset, epoch in enumerate(epochs):
-            r.log[offset] = epoch
-        for asked in (1, 2, 3):
-            later = [offset for offset, epoch in enumerate(epochs) if epoch > asked]
-            assert log.end_of_epoch(r, asked) == (later[0] if later else 3)
-            known = [epoch for epoch in epochs if epoch <= asked]
-            assert log.floor_epoch(r, asked) == (asked if asked == 3 or not known else known[-1])
 
 
 def broken_with(**constants: int) -> frozenset[str]:
