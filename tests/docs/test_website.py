@@ -21,7 +21,7 @@ from fencepost.site import links, protocols, settings
 from fencepost.site.build import GROUPS, build_site
 from fencepost.site.build import built as built_pages
 from fencepost.site.entries import all_stories, card, details, with_stories
-from fencepost.site.places import around_explorer, of_entry, of_run, of_trace, rendered, slug
+from fencepost.site.places import of_entry, of_run, of_trace, rendered, slug
 
 from tests.helpers.commands import fencepost, refused
 from tests.helpers.places import DOCS
@@ -46,18 +46,6 @@ def test_a_guard_has_what_was_found_without_it_and_the_history_opens_with_it_rem
     assert kip320.count("**needed**") == sum(row["purpose"] == "needed" for row in rows) > 10
     found = re.findall(r"\[explore\]\(\.\./explore/index\.html#kip320\?[^)]*removed=([^&)]+)[^)]*steps=[^)]+\)", kip320)
     assert "follower-fetch+1" in found
-
-
-def test_the_explorer_leads_back_to_the_first_page_the_protocol_and_each_property(kip320: str) -> None:
-    around = around_explorer()
-    assert around["home"] == "../index.html"
-    assert around["protocols"].keys() == PROTOCOLS.keys()
-    places = around["protocols"]["kip320"]
-    assert places["page"] == "../protocols/kip320.html"
-    page, _, begins = places["property"].partition("#")
-    assert page == places["page"]
-    for item in protocol("kip320").every_property:
-        assert f'<a id="{begins}{item.name}"></a>' in kip320
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

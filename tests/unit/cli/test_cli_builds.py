@@ -74,17 +74,6 @@ def test_the_location_is_the_line_of_the_property_and_the_flow_has_the_lines_of_
     assert "hachikuji/kafka-specification, WeakIsr" in rule["fullDescription"]["text"]
 
 
-def test_what_is_undetermined_is_an_error_and_no_skip(tmp_path: Path) -> None:
-    status, found, run = check(tmp_path, str(MAILBOX), *SMALL, "--max-depth", "2")
-    [error] = found["requests-run-once"]
-    assert (status, isinstance(error, Error)) == (3, True)
-    assert error.message == "requests-run-once is undetermined: the depth limit of 2 was reached"
-    assert {(result["kind"], result["level"]) for result in run["results"]} == {("open", "none")}
-    [invocation] = run["invocations"]
-    assert invocation["executionSuccessful"] is False
-    assert len(invocation["toolExecutionNotifications"]) == len(run["results"])
-
-
 @pytest.mark.parametrize(("switch", "passes"), [("--without", True), ("--with", False)])
 def test_an_expected_violation_passes_and_a_missing_one_fails(switch: str, *, passes: bool, tmp_path: Path) -> None:
     status, found, run = check(tmp_path, str(MAILBOX), *SMALL, switch, "deduplicate", "--expect", "violated")

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from fencepost.api.answers.results import of_text
-from fencepost.api.asking.model_files import load_protocol
 from fencepost.api.calls import first_model as first
 from fencepost.api.calls.check import check
 from fencepost.explorers.program.ir.translate import translate
@@ -12,7 +11,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import few
-from tests.helpers.places import MACHINES, ROOT
+from tests.helpers.places import MACHINES
 from tests.helpers.written import file_of
 
 CARELESS = file_of(
@@ -202,12 +201,6 @@ def test_a_property_whose_parameter_has_no_value_is_warned_of(tmp_path: Path) ->
     file = written(tmp_path, (head, head.replace("@always", "@always(n=Annotated[int, Range(2, C.losses)])") + ", n"))
     said = "gifts-go-to-somebody could not fail: its parameter 'n' has no value with these constants."
     assert found_in(file)["nothing-to-judge", "gifts-go-to-somebody"] == said
-
-
-def test_a_file_may_keep_properties_aside_and_import_actions(tmp_path: Path) -> None:
-    file = written(tmp_path, ("MACHINE = ", "SLOW = (forgotten,)\nMACHINE = "))
-    assert ("property-left-out", "forgotten") not in found_in(file)
-    assert load_protocol(ROOT / "docs" / "examples" / "fetch_from_anyone.py").left_out == ()
 
 
 @pytest.mark.parametrize("name", few(PROTOCOLS, 4))

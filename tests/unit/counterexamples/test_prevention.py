@@ -1,6 +1,5 @@
 """Settings that prevent a history, and shortest traces that show faults as late as possible."""
 
-import re
 from dataclasses import replace
 from itertools import product
 
@@ -76,16 +75,6 @@ def test_whether_a_history_is_prevented_is_what_brute_force_says(prop: Property)
         assert prevented is brute_force(prop, values), values
         said.add(prevented)
     assert said == {True, False}
-
-
-def test_the_page_of_a_recorded_history_is_no_deadlock_and_names_what_it_breaks() -> None:
-    made = follow(replace(trace_of(NEVER_TWO), prop=None, recorded="t-0, offsets 1 to 9"))
-    page = " ".join(render("html", made).split())
-    assert not re.search("Deadlock|No action is enabled", page)
-    assert "<b>never-two</b>, first in step 2: The number is never 2." in page
-    assert "<b>never-to-two</b>, first in step 2" in page
-    shorter = follow(replace(made.trace, steps=TWICE[:1]))
-    assert "It violates no guarantee of the model." in render("html", shorter)
 
 
 def test_the_page_of_a_difference_says_so_and_that_of_a_deadlock_too() -> None:

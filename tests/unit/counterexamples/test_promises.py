@@ -21,7 +21,7 @@ from fencepost.counterexamples.trace import ARCHIVE, Trace, trace_of
 from fencepost.explorers.liveness.shown import Shown, every_instance, of_which, retrace, shown
 from fencepost.explorers.plain import search
 from fencepost.explorers.symbolic.proof import prove
-from fencepost.explorers.verdict import Options, Reach, Verdict
+from fencepost.explorers.verdict import Options, Reach
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import Property, Range, action, at_most, leads_to, strong, weak
@@ -224,27 +224,6 @@ def written(folder: Path, prop: Property, graph: str) -> Path:
     file = folder / "x.trace"
     write(file, trace(prop, graph))
     return file
-
-
-@pytest.mark.parametrize(
-    ("prop", "graph", "verdict", "actions", "loop"),
-    [
-        (COMES, ROUND, "violated", "b to=1\nb to=0\n", 0),
-        (LEAVES, "a 0>1", "violated", "a to=1\n", 1),
-        (COSTS, PATH, "worst", "a to=1\na to=4\n", None),
-        (SPINS, ROUND, "violated", "b to=1\nb to=0\n", 0),
-    ],
-)
-def test_a_trace_is_written_read_and_replayed(
-    tmp_path: Path, prop: Property, graph: str, verdict: str, actions: str, loop: int | None
-) -> None:
-    file = written(tmp_path, prop, graph)
-    made = replay(file, lambda _: FOUND)
-    assert (made.trace.verdict, made.path.loop, made.text) == (verdict, loop, file.read_text())
-    assert made.verdict is (Verdict.HOLDS if verdict == "worst" else Verdict.VIOLATED)
-    told = file.read_text().split("----\n")[1]
-    assert told.replace("loop:\n", "") == actions
-    assert (told.count("loop:") == 1) == (loop is not None)
 
 
 EDITS = [

@@ -20,7 +20,7 @@ from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import sized
 from tests.helpers.traces import lamps_trace
 from tests.helpers.written import machine_of
-from tests.machines import dial, grid, lamps, mailbox
+from tests.machines import grid, lamps, mailbox
 
 LIMITS = Limits(seconds=3600, workers=1)
 FOREVER = float("inf")
@@ -106,17 +106,6 @@ def test_steps_that_are_not_needed_are_left_out_alone_and_in_pairs() -> None:
     trace = lamps_trace(lamps.some_lamp_is_dark, quiet, (0b1, 0), (0b10, 1), loud)
     assert [step.args for step in without(Attempts(trace, FOREVER), trace.steps)] == [loud]
     assert [step.args for step in simpler(Attempts(trace, FOREVER), (trace.steps[3],))] == [(0b111, 0)]
-
-
-def test_steps_with_negative_parameters_are_kept_and_brought_nearer_to_0() -> None:
-    steps = tuple(Step(dial.turn, (to,)) for to in (2, -1, -3))
-    found = Protocol(dial.MACHINE, dial.PROPERTIES)
-    trace = Trace("Turned", found, dial.C(), dial.stays_near, steps)
-    attempts = Attempts(trace, FOREVER)
-    assert without(attempts, steps) == steps[2:]
-    assert [step.args for step in simpler(attempts, steps[2:])] == [(-2,)]
-    assert attempts.take((Step(dial.turn_up, (-1,)), steps[2])) == steps[2:]
-    assert shrink(trace, LIMITS).trace.steps == (Step(dial.turn, (-2,)),)
 
 
 def test_a_deadlock_and_a_witness_are_shortened_too() -> None:

@@ -315,17 +315,6 @@ def test_growth_keeps_the_answer_where_a_raised_bound_makes_the_model_go_wrong(e
     assert growth.open == ("drops",)
 
 
-def test_larger_values_of_a_bound_that_only_its_guards_read_add_no_state() -> None:
-    found = api.check(shelf.MACHINE, shelf.PROPERTIES)
-    assert [item.constant for item in found.bounds if item.reached] == []
-    larger = {
-        name: api.check(shelf.MACHINE, shelf.PROPERTIES, constants={name: 5}).distinct
-        for name in shelf.MACHINE.constants.declared()
-    }
-    assert {name for name, distinct in larger.items() if distinct > found.distinct} == {"layers", "labels", "places"}
-    assert found.bounds_unshared == {"books", "notes", "cracks"}
-
-
 def test_a_page_says_of_which_bounds_larger_values_may_add_states() -> None:
     page = " ".join(fencepost("check", shelf.__file__, "--grow", "10s", "-v").stdout.split())
     free = "books=3, notes=3, cracks=3: larger values add no states"

@@ -238,23 +238,6 @@ def test_code_stays_in_memory_as_long_as_a_call_of_it_runs() -> None:
         assert future.result(timeout=60) == 8
 
 
-def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> None:
-    gc.collect()
-    gc.freeze()  # let the garbage collector see only the test's objects: it is called hundreds of times
-    for number in range(50):
-        made = Library(objects.compiled(Unit(TEXT.format(number)))).kernels()
-        kernel, cycle = made.pop("more"), [made]
-        cycle.append(cycle)
-        made["cycle"] = cycle
-        made["again"] = kernel
-        del made, cycle
-        gc.collect()
-        assert kernel(1) == number + 1
-        del kernel
-    gc.collect()
-    gc.unfreeze()
-
-
 def load_scattered(made: objects.Object) -> None:
     """Load an object if one page is free near other code, and the next free memory is 3 GB away."""
     libc = ctypes.CDLL(None)

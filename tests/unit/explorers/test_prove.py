@@ -79,7 +79,6 @@ PROPERTIES = (first_is_empty, second_is_empty, moves_are_bounded, moves_are_coun
 """What is in the second place moves to the first. That the first is empty is inductive over two steps, not one."""
 REGISTER = shift_register.__file__
 KIP320 = ["prove", "kip320", "--set", "replicas=2", "--workers", "1", "--no-cache", "--quiet", "--reach", "0s"]
-FACTS = ["--property", "quorum-is-the-last-decision", "--property", "beliefs-are-decisions"]
 
 
 def register(*names: str, puts: int = 0, **settings: Any) -> Proof:
@@ -105,16 +104,6 @@ def test_what_fails_initially_for_other_constants_only_is_no_violation() -> None
     for values, verdict in (({}, Verdict.UNDETERMINED), ({"most": 6}, Verdict.VIOLATED)):
         found = prove(machine, machine.set_constants(values), ask, Settings(lifted={"most": None}))
         assert found.verdict is verdict
-
-
-def test_lemmas_of_kip320_hold_for_every_epoch_and_any_number_of_records() -> None:
-    asked = (*FACTS, "--property", "one-leader-per-epoch", "--unbounded", "epoch,max_records", "--havoc-loops")
-    done = fencepost(*KIP320, *asked, "--json")
-    assert done.exit_code == 0, done.output
-    data = data_of(done)
-    assert data["unbounded"] == {"max_leader_epoch": "any", "max_records": "any"}
-    assert data["verdict"] == "proved"
-    assert {item["verdict"] for item in data["properties"]} == {"proved"}
 
 
 def test_what_breaks_an_induction_is_shown_as_two_states_that_the_plain_semantics_confirms(tmp_path: Path) -> None:

@@ -39,12 +39,6 @@ def test_hypothesis_finds_known_bugs_with_their_shortest_traces(
     assert shrunk.path.length == length <= tried.failure.path.length
 
 
-def test_a_fixed_profile_tries_the_same_every_time() -> None:
-    walker = Walker(lamps.MACHINE, lamps.C(), (lamps.some_lamp_is_dark,))
-    one, two = (stateful.try_schedules(walker, FIXED) for _ in range(2))
-    assert (one.failure, one.schedules, one.steps) == (two.failure, two.schedules, two.steps)
-
-
 @pytest.mark.long
 def test_most_schedules_are_different(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bytes] = []

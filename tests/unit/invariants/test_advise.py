@@ -15,7 +15,6 @@ from fencepost.api.topics import measured
 from fencepost.api.topics.advising import advise, notes, patches_read, versions
 from fencepost.api.topics.applying import findings_of, measured_on
 from fencepost.api.topics.measured import cells
-from fencepost.counterexamples.reader import read
 from fencepost.invariants.catalogue import evidence
 from fencepost.invariants.figures.store import load
 from fencepost.site.figures import crashes_in_short
@@ -114,14 +113,6 @@ def test_findings_are_those_that_the_measured_verdicts_have(version: str) -> Non
     violated = {row["entry"] for row in rows if row["by"].get(version, {}).get("verdict") == "violated"}
     on_clusters = {name for name, known in evidence().items() if known.releases}
     assert {item["id"] for item in findings_of(version, 2, elr=has_elr)} - on_clusters == violated - on_clusters
-
-
-def test_a_finding_names_a_history_that_is_archived_and_as_long_as_said() -> None:
-    lost = [item["loses"] for item in findings_of("kafka-4.1", 2, elr=True) if item["loses"] and item["loses"]["trace"]]
-    assert len(lost) == 8
-    for item in lost:
-        trace = read(ROOT / str(item["trace"])).trace
-        assert (len(trace.steps) + 1, trace.prop and trace.prop.name) == (item["length"], item["property"])
 
 
 def test_the_shortest_history_is_written_as_a_trace_that_replays(tmp_path: Path) -> None:

@@ -232,17 +232,6 @@ def test_writing_what_is_pinned_already_changes_no_character(name: str) -> None:
     assert pinned(name, text, {run.name: run for run in Runs({name: text}).all}) == text
 
 
-def test_counts_depths_lengths_and_worst_cases_change_and_comments_and_layout_stay() -> None:
-    lengths = {"committed-is-the-same-everywhere": 11, "nobody-fails": 8}
-    found = replace(figures("3 voters, Q8"), distinct=77_835, depth=29, violated=lengths)
-    made = pinned("a file", FILE, {"quorum 3 voters, Q8": found})
-    assert made == FILE.replace("[0, 0]", "[77_835, 29]").replace("KR-S4 9", "KR-S4 11").replace("stops 10", "stops 8")
-    for worst in (7, "unbounded", "never"):
-        found = replace(figures("clock, ignored"), worst={"commit-is-known-in-time": worst})
-        made = pinned("a file", FILE, {"quorum clock, ignored": found})
-        assert made == FILE.replace("delay never", f"delay {worst}")
-
-
 def test_a_figure_that_a_group_shares_and_a_row_of_another_form_are_not_changed() -> None:
     shared = FILE.replace('judges = "delay"\n', 'judges = "delay"\nworst = "delay 203"\n')
     other = FILE.replace('run."3 voters" = {pin=[77_039, 28]}', 'run."3 voters".pin = [77_039, 28]')

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fencepost.invariants.catalogue import runs_of
 from fencepost.model.clients.tokens import store
 from fencepost.model.clients.tokens.constants import C
 from fencepost.model.clients.tokens.operations import LISTED, Operation
@@ -204,12 +203,3 @@ def test_a_client_accepts_by_its_token_and_the_stored_one(
 def test_the_operations_are_the_ten_of_the_draft() -> None:
     assert [item.key for item in LISTED] == [3, 29, 32, 35, 41, 48, 50, 60, 74, 75]
     assert {item.operation for item in LISTED} == {Operation.CACHE, Operation.COMPONENT}
-
-
-def test_the_repaired_draft_keeps_what_the_draft_is_for_at_full_size() -> None:
-    """Two clients of one store, the controller and two brokers, offsets to 3."""
-    named = {run.title: run for run in runs_of("metadata-reads") if run.version == "repaired"}
-    for title in ("2 clients", "2 clients, component", "2 clients, writes", "2 processes"):
-        run = named[title]
-        assert run.constants.get("offsets", 3) == 3
-        assert set(run.violated) <= {"stale-servers-lag", "stale-servers-lag-behind-what-was-seen", "tokens-never-fall"}
