@@ -1,18 +1,12 @@
 """Conditions of sixteen states at once: a part that one state does not evaluate raises no error in any of them."""
 
-import gc
 import json
 import os
 import subprocess
 import sys
-import typing
-import weakref
-from pathlib import Path
 
 import pytest
-from fencepost.explorers.paths import budgets
 from fencepost.explorers.plain import search as plain
-from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Result
 from fencepost.model.language.errors import FencepostError, ModelError
@@ -20,8 +14,6 @@ from fencepost.model.language.errors import FencepostError, ModelError
 from tests.helpers.places import ROOT
 from tests.helpers.questions import found
 from tests.helpers.written import machine_of
-from tests.random_machines.engines import load
-from tests.random_machines.machines import numbered
 
 PLACES = """
 class C(Constants):
@@ -228,23 +220,3 @@ def test_a_state_that_is_too_large_for_compiled_code_is_refused() -> None:
         "protocol 'machine': a state takes 400,008 bytes in memory, but compiled code has room for only 349,525. "
         "Give its arrays and bags fewer elements, or write `engine='plain'`."
     )
-
-
-@pytest.mark.long
-def test_a_machine_that_nobody_has_any_more_is_freed(tmp_path: Path) -> None:
-    def records() -> list[weakref.ref[type]]:
-        machine, properties = load(numbered(37), tmp_path)
-        plain(machine, machine.set_constants({}), properties[:1], Options(max_states=20))
-        translate(machine, properties)
-        module = sys.modules.pop(machine.state.__module__)
-        types = [item for item in vars(module).values() if isinstance(item, type)]
-        return [weakref.ref(item) for item in types if item.__module__ == module.__name__]
-
-    classes = records()
-    budgets.cache_clear()
-    for forget in typing._cleanups:
-        forget()
-    gc.collect()  # this frees classes of rows and channels, and their identities
-    gc.collect()
-    assert len(classes) > 3
-    assert [item() for item in classes if item() is not None] == []

@@ -16,7 +16,6 @@ from tests.browser.browser import MARKS, Tab, browser, served, width_of  # noqa:
 
 pytestmark = [*MARKS, pytest.mark.long]
 READY = "document.querySelector('#engine').textContent.includes('ready')"
-KIP_903 = "replication-b09-kip-903"
 
 
 @pytest.fixture(scope="module")
@@ -150,21 +149,6 @@ def test_undo_redo_and_branches_keep_every_way(opened: Opened) -> None:
     assert opened.text("#where") == first
 
 
-def test_a_trace_is_left_at_any_step_and_something_else_is_tried(opened: Opened) -> None:
-    page = opened.page
-    page.evaluate(f"location.hash = '#trace={KIP_903}'")
-    opened.until("the initial state")
-    page.wait_for_selector("#told h2")
-    opened.until("7 steps to a violation of joining-epoch-is-registered", "#properties")
-    for number in (1, 2, 3):
-        page.locator("#redo").click()
-        opened.until(f"step {number}:")
-    assert page.evaluate("location.hash") == f"#trace={KIP_903}&at=3"
-    page.locator("#enabled button.step", has_text="broker=0 index=1").first.click()
-    opened.until("step 4:")
-    assert page.evaluate("location.hash").startswith("#replication?")
-
-
 def test_without_a_guard_the_history_goes_on(opened: Opened) -> None:
     page = opened.page
     page.evaluate("location.hash = '#kip320?replicas=2'")
@@ -180,17 +164,6 @@ def test_without_a_guard_the_history_goes_on(opened: Opened) -> None:
     assert name in opened.text("#removed")
     assert page.locator("#enabled button.step").count() >= before
     assert f"removed={name.replace(' ', '+')}" in page.evaluate("location.hash")
-
-
-def test_fields_at_their_default_are_hidden_until_they_are_asked_for(opened: Opened) -> None:
-    page = opened.page
-    page.evaluate("location.hash = '#replication'")
-    opened.until("the initial state")
-    field = page.locator("#shown .card[data-party=controller] dt", has_text="elr disabled")
-    assert field.is_hidden()
-    page.locator("#state .every").check()
-    assert field.is_visible()
-    page.locator("#state .every").uncheck()
 
 
 def test_a_saved_trace_replays_and_is_read_back(opened: Opened, tmp_path: Path) -> None:

@@ -126,12 +126,6 @@ def test_text_stands_out_in_light_and_dark(scheme: str, browser: Any, pages: dic
     assert light is (scheme == "light")
 
 
-@pytest.mark.parametrize("width", [1400, 800, 400])
-def test_the_page_fits_its_window(width: int, browser: Any, pages: dict[str, Path]) -> None:
-    for file in pages.values():
-        assert width_of(Opened(browser, file, "#step-7", viewport={"width": width, "height": 900}).page) <= width
-
-
 def test_from_any_step_something_else_is_tried_inside_the_file(browser: Any, tmp_path: Path) -> None:
     file = tmp_path / "explored.html"
     file.write_text(replayed(ARCHIVE / "kip101-weak-isr.trace").render("html"), encoding="utf-8")

@@ -117,21 +117,6 @@ def remedy(name: str, setting: str) -> Prevention:
 
 
 @pytest.mark.long
-def test_the_guard_that_kip_903_added_is_what_refuses_the_step() -> None:
-    first = prevented("replication-b09-kip-903")[0]
-    assert (first.setting, first.is_usual, first.ending.step) == ("alter_partition_version=3", True, 7)
-    assert first.ending.guard is not None
-    assert first.ending.guard.text == "is_eligible(s, c, m)"
-    lines = first.ending.guard.place.file.read_text().splitlines()
-    assert lines[first.ending.guard.place.line - 1].strip() == "require(is_eligible(s, c, m))"
-    assert any("c.alter_partition_version < 3" in line.text for line in first.lines)
-    text, refused = flat(Page(shown("replication-b09-kip-903")).text), "1 none, 2 fenced brokers (KIP-841)"
-    assert f"alter_partition_version=3, as usual: refused ISR members: {refused}, 3 also brokers with old" in text
-    assert "Step 7 cannot happen, because a guard refuses it" in text
-    assert "require(is_eligible(s, c, m))" in text
-
-
-@pytest.mark.long
 def test_a_switch_without_a_guard_says_what_the_step_does_otherwise() -> None:
     found = remedy("replication-b13-kip-497", "maximal_isr=true")
     assert (found.ending.guard, found.ending.step, found.is_usual) == (None, 4, True)

@@ -90,17 +90,6 @@ def test_planted_bugs_shrink_to_their_known_size(
         assert values[constant] == trace.constants.values[constant]
 
 
-@pytest.mark.long
-def test_lower_constants_do_not_cost_the_shortest_trace() -> None:
-    # at metadata_lag=2, which longer traces do with, the shortest one has 11 states, and at the default 10
-    trace = walked("replication", "leader-has-committed", PLANTED[-1][2])
-    made = shrink(trace, LIMITS)
-    assert made.before_lowering
-    assert "nor with the original ones" in made.reach
-    assert made.path.length == 10
-    assert made.trace.constants.values["metadata_lag"] == 3
-
-
 def test_steps_that_are_not_needed_are_left_out_alone_and_in_pairs() -> None:
     quiet, loud = (0, 0), (0b111, 1)
     trace = lamps_trace(lamps.some_lamp_is_dark, quiet, (0b1, 0), (0b10, 1), loud)

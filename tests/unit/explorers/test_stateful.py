@@ -18,7 +18,6 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.machines import dial, lamps, mailbox
 
 FIXED = stateful.Profile("test", 300, fixed=True)
-SMALL = PROTOCOLS["kip320"].machine.set_constants({"replicas": 2})
 
 
 @pytest.mark.parametrize(
@@ -37,22 +36,6 @@ def test_hypothesis_finds_known_bugs_with_their_shortest_traces(
     tried, shrunk = stateful.explore(PROTOCOLS[name], values, (prop,), chosen=FIXED)
     assert (tried.failure.prop.name, shrunk.shortest) == (prop, True)
     assert shrunk.path.length == length <= tried.failure.path.length
-
-
-@pytest.mark.long
-def test_most_schedules_are_different(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[bytes] = []
-    run = stateful.Driver.run
-
-    def listen(self: stateful.Driver, schedules: bytes, *, aims: bool = True) -> None:
-        run(self, schedules, aims=aims)
-        size = len(schedules) // len(self.numbers(schedules))
-        seen.extend(schedules[at : at + size] for at in range(0, len(schedules), size))
-
-    monkeypatch.setattr(stateful.Driver, "run", listen)
-    stateful.try_schedules(Walker(PROTOCOLS["kip320"].machine, SMALL, ()), stateful.Profile("test", 25, fixed=True))
-    assert len(seen) == 25 * FIXED.schedules
-    assert len(set(seen)) > 0.4 * len(seen)
 
 
 def test_a_machine_is_tested_in_one_line_and_its_failure_is_a_trace(tmp_path: Path) -> None:
