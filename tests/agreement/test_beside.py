@@ -137,11 +137,3 @@ def test_a_declaration_that_these_constants_make_impossible_is_refused_by_every_
     with pytest.raises(f.FencepostError) as refused:
         f.prove(file)
     assert says in str(refused.value)
-
-
-def test_sizes_may_be_impossible_under_constants_that_are_not_those_of_the_run(tmp_path: Path) -> None:
-    _, _, text = CASES[0]
-    header = HEADER.replace("BitSet(0)", "BitSet(C.n - 2)").replace("Small], Size(C.n)]", "Small], Size(C.n - 2)]")
-    file = written(text, tmp_path, header)
-    assert found(file, engine="plain") == found(file, workers=1) == found(file, compact=True)
-    assert found(file)[0] == "violated 2"

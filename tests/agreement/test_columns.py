@@ -1,30 +1,19 @@
 """Conditions of sixteen states at once: a part that one state does not evaluate raises no error in any of them."""
 
-import gc
 import json
 import os
-import re
 import subprocess
 import sys
-import typing
-import weakref
-from pathlib import Path
 
 import pytest
-from fencepost.explorers.native.compile import generate
-from fencepost.explorers.paths import budgets
 from fencepost.explorers.plain import search as plain
-from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Result
-from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import FencepostError, ModelError
 
 from tests.helpers.places import ROOT
 from tests.helpers.questions import found
 from tests.helpers.written import machine_of
-from tests.random_machines.engines import load
-from tests.random_machines.machines import numbered
 
 PLACES = """
 class C(Constants):
@@ -71,45 +60,6 @@ def initial(s, c):
 def measures(s, c):
     require(len(s.rows[s.at].pair) == 2)
 """
-TWO_WAYS = """
-class State(Record):
-    a: Annotated[int, Range(0, 9)]
-def changes_a_local(s: State) -> int:
-    found = 0
-    if s.a == 7:
-        found += 1
-        return found
-    return found
-@action()
-def grows(s, c):
-    require(changes_a_local(s) == 0)
-    s.a += 1
-@always
-def is_not_seven(s, c):
-    return changes_a_local(s) == 0
-@sometimes
-def is_two(s, c):
-    return s.a == 2 and changes_a_local(s) == 0
-"""
-ENDS = """
-class State(Record):
-    a: Annotated[int, Range(0, 100)]
-    b: Annotated[int, Range(-5, 3)]
-    top: Annotated[int, Range(0, 128)]
-@action(b=Range(-5, 3))
-def grows(s, c, b):
-    require(s.a < 100 and s.top < 128)
-    s.a += 20
-    s.b = b
-    s.top = 28 + s.a
-@always
-def sum_is_small(s, c):
-    return (s.a & s.b) + 100 <= 150
-@sometimes
-def is_top(s, c):
-    return s.top > 127
-"""
-"""Numbers at the ends of lanes of eight bits, and a sum beyond them."""
 SENT = """
 class C(Constants):
     room = capacity(3, low=0, high=4, meaning="notes")
@@ -177,24 +127,6 @@ def test_a_part_that_nothing_protects_fails_as_it_does_in_one_state(text: str, e
         with pytest.raises(FencepostError) as caught:
             search(machine, machine.set_constants({}), properties[2:], Options(workers=1))
         assert str(caught.value) == f"{error}, numbered from 0."
-
-
-def test_what_one_way_assigns_is_not_seen_on_the_other() -> None:
-    made = agree(TWO_WAYS)
-    assert made.distinct == 8
-    assert [item.verdict for item in made.properties] == ["violated", "holds"]
-
-
-def test_numbers_at_the_ends_of_lanes_have_lanes_that_are_wide_enough() -> None:
-    assert [item.verdict for item in agree(ENDS).properties] == ["violated", "holds"]
-
-
-def test_guards_of_the_lineage_are_evaluated_side_by_side() -> None:
-    kip320 = PROTOCOLS["kip320"]
-    text = generate(kip320.machine, kip320.machine.set_constants({}), kip320.properties, normalize=True).text
-    bodies = re.findall(r"^define internal i64 @\w+\.action\.\d+\(.*?^}", text, re.DOTALL | re.MULTILINE)
-    assert len(bodies) == len(kip320.machine.actions)
-    assert all("<16 x i1>" in body for body in bodies)
 
 
 LARGE = "Large = Annotated[int, Range(0, 10**12)]\n"
@@ -288,23 +220,3 @@ def test_a_state_that_is_too_large_for_compiled_code_is_refused() -> None:
         "protocol 'machine': a state takes 400,008 bytes in memory, but compiled code has room for only 349,525. "
         "Give its arrays and bags fewer elements, or write `engine='plain'`."
     )
-
-
-@pytest.mark.long
-def test_a_machine_that_nobody_has_any_more_is_freed(tmp_path: Path) -> None:
-    def records() -> list[weakref.ref[type]]:
-        machine, properties = load(numbered(37), tmp_path)
-        plain(machine, machine.set_constants({}), properties[:1], Options(max_states=20))
-        translate(machine, properties)
-        module = sys.modules.pop(machine.state.__module__)
-        types = [item for item in vars(module).values() if isinstance(item, type)]
-        return [weakref.ref(item) for item in types if item.__module__ == module.__name__]
-
-    classes = records()
-    budgets.cache_clear()
-    for forget in typing._cleanups:
-        forget()
-    gc.collect()  # this frees classes of rows and channels, and their identities
-    gc.collect()
-    assert len(classes) > 3
-    assert [item() for item in classes if item() is not None] == []

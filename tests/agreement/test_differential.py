@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from fencepost.explorers.native.compile import Kernels, load, lowered
 from fencepost.explorers.program.ir.nodes import Binary, Compare, Node, Order, Store
-from fencepost.explorers.program.ir.program import rebuilt
+from fencepost.explorers.program.ir.program import Function, inside, rebuilt
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
@@ -15,7 +15,9 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, Property
 from fencepost.model.language.errors import MismatchError
 
+from tests.helpers.compared import Comparison
 from tests.helpers.engines import Engines
+from tests.helpers.parameters import few
 from tests.machines import id_sequence, lamps, mailbox
 
 Change = Callable[[Node], Node]
@@ -103,3 +105,14 @@ def test_what_the_plain_semantics_does_not_confirm_is_never_shown(change: Change
     with pytest.raises(MismatchError) as caught:
         search(machine, machine.set_constants({}), properties, options, kernels=planted(change))
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("name", few(PROTOCOLS, 8))
+def test_a_protocol_means_the_same_in_its_first_states(name: str) -> None:
+    known = PROTOCOLS[name]
+    found = Comparison(known.machine, known.machine.set_constants({}), known.every_property).run(15)
+    assert (found.states, found.errors, found.numbers) == (15, [], 0)
+
+
+def checks(found: Function) -> list[str]:
+    return [check.name for item in inside(found.body) for check in sorted(item.checks)]

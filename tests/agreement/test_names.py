@@ -32,7 +32,7 @@ OURS = words(
     "OWNER_SHIFT AHEAD COMPACT EXPANDS np njit namedtuple prefetch helper inlined kernel INDEX VALUE SHIFT FULL ABSENT "
     "NUMBER BITS row rows words first last number out hashes parents n fired refused found alive e at table a b k0 "
     "made new bound Array Bag make e0 require action always step sometimes NONE true false nan Int Bool And Or Not If "
-    "model z3 dup"
+    "model z3 dup llvm"
 )
 FOREIGN = ["é", "Ω", "数", "ª"]  # Non-ASCII letters; Python reads the last one as `a`
 SUSPECTS = list(dict.fromkeys([*OURS, *RESERVED, *FOREIGN, *BUILTINS, *NUMPY]))

@@ -84,14 +84,6 @@ def test_what_cannot_be_said_of_any_constants_is_refused(title: str, way: dict[s
         asked(machine, properties, **way)
 
 
-def test_a_domain_that_ends_at_the_largest_of_two_is_named_like_any_other(tmp_path: Path) -> None:
-    place = "Place = Annotated[int, Range(0, largest(C.n, 3))]\n\n\nclass State"
-    title = "a field that ends at the largest of two: refused"
-    machine, properties = made(title, tmp_path, "class State", place)
-    with pytest.raises(UsageError, match=r"but the model uses largest\(n, three\): leave n bounded"):
-        prove(Protocol(machine, properties), unbounded=["place"], cache=False)
-
-
 @pytest.mark.parametrize(
     ("title", "never", "once"),
     [
@@ -105,13 +97,6 @@ def test_a_domain_that_ends_at_the_largest_of_two_is_named_like_any_other(tmp_pa
 def test_the_ends_of_domains_are_reached(title: str, never: str, once: str, tmp_path: Path) -> None:
     found = made(title, tmp_path, never, once)
     assert asked(*found, depth=2).proof.verdict is asked(*found).proof.verdict is Verdict.VIOLATED
-
-
-def test_a_fold_inside_of_another_one_ends_at_what_decides(tmp_path: Path) -> None:
-    found = "all(any(s.a[i] <= k for i in range(c.n)) for k in range(c.n))"
-    title = "properties that are decided before they would raise an error"
-    machine, properties = made(title, tmp_path, "any(s.a[i] == 0 for i in range(c.n))", found)
-    assert asked(machine, properties, depth=2).proof.verdict is Verdict.NOT_FOUND
 
 
 def test_constants_that_the_machine_refuses_are_not_those_of_an_answer(tmp_path: Path) -> None:
@@ -171,14 +156,6 @@ def test_searches_and_proofs_name_the_step_that_leaves_its_domain(options: dict[
 def test_a_proof_names_it_too(options: dict[str, int]) -> None:
     with pytest.raises(f.FencepostError, match=r"State.y: \d+ is out of its domain"):
         f.prove(*SOME_ELEMENT, unbounded=("n", "h"), **options)
-
-
-def test_a_quantifier_in_a_value_is_closed_where_it_has_one_value() -> None:
-    cells, place, solver = z3.Array("cells", z3.IntSort(), z3.IntSort()), z3.Int("place"), z3.Solver()
-    solver.add(cells == z3.K(z3.IntSort(), z3.IntVal(2)))
-    assert solver.check() == z3.sat
-    some = z3.Exists(place, z3.And(place >= 0, place < 3, z3.Select(cells, place) == 2))
-    assert value_under(solver.model())(z3.If(some, z3.IntVal(7), z3.IntVal(8))) == 7
 
 
 def test_a_value_that_z3_cannot_say_is_said_to_be_open() -> None:

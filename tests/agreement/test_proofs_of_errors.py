@@ -208,12 +208,6 @@ def test_a_violation_is_told_beside_an_error(way: dict[str, Any]) -> None:
     assert found.depth == way.get("depth", 1) - 1
 
 
-def test_a_violation_is_told_beside_an_error_in_a_property() -> None:
-    found = proved(machine(stumbles.count), stumbles.not_one, stumbles.stumbles, depth=3)
-    assert found.of("not-one").verdict is Verdict.VIOLATED
-    assert "State.arr: index 4 is outside the array" in found.of("stumbles").why
-
-
 RISING = '''
 class State(Record):
     x: Annotated[int, Range(0, 600)]
@@ -241,25 +235,12 @@ def far(s, c):
 """It raises an error after 600 steps, beyond the states that are searched."""
 
 
-@pytest.mark.parametrize("most", [5, 600], ids=str)
-def test_steps_that_violate_are_told_beside_an_error(most: int, tmp_path: Path) -> None:
-    found = rising(tmp_path, "seven calm", ("Range(0, 600)", f"Range(0, {most})"), ("x != 7", "x != 3")).proof
-    assert (found.of("seven").verdict, found.of("seven").why) == (Verdict.VIOLATED, "fails after 3 steps")
-    assert found.of("calm").verdict is Verdict.UNDETERMINED
-
-
 def test_a_violation_is_reported_where_the_search_for_a_state_raises_an_error(tmp_path: Path) -> None:
     found = rising(tmp_path, "not-550 calm").proof
     assert (found.of("not-550").verdict, found.of("not-550").why) == (Verdict.VIOLATED, "fails after 550 steps")
     assert "raises an error after 600 steps: go: State.x: 601 is out of its domain" in found.of("calm").why
     with pytest.raises(DomainError, match="601 is out of its domain"):
         rising(tmp_path, "calm")
-
-
-def test_a_property_that_was_not_asked_about_ends_no_proof(tmp_path: Path) -> None:
-    found = rising(tmp_path, "calm", ENDS)
-    said = "the state is not among the 591 reachable states under these constants, so the step violates nothing there"
-    assert (found.verdict, found.reachable) == (Verdict.UNDETERMINED, said)
 
 
 @pytest.mark.parametrize("least", [0, 1])
@@ -373,11 +354,6 @@ def test_a_parameter_that_counts_things_keeps_its_size(taken: Action) -> None:
     assert proved(machine(taken), stumbles.no_choice).verdict is Verdict.PROVED
     with pytest.raises(UsageError, match="sets, bags and numbered sets have a fixed size in a proof"):
         proved(machine(taken), stumbles.no_choice, lifted={"size": None})
-
-
-def test_arguments_of_a_run_are_in_the_domains_of_its_constants() -> None:
-    found = proved(machine(stumbles.set_number), stumbles.not_four, depth=1, lifted={"most": None})
-    assert found.history.constants["most"] >= 4
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)

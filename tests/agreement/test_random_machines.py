@@ -19,13 +19,11 @@ from fencepost.explorers.symbolic import expressions, terms
 from fencepost.model.language.errors import ModelError
 
 from tests.helpers.parameters import few
-from tests.helpers.typed import Machinery, row_of
 from tests.random_machines import claims, comparisons
 from tests.random_machines.case import Case
-from tests.random_machines.choices import Choices, shrink
 from tests.random_machines.constructs import accepting, lines_of_the_checker, typed_constructs, typed_constructs_of
 from tests.random_machines.engines import compare_typed, load, with_folder
-from tests.random_machines.machines import machine_text, numbered
+from tests.random_machines.machines import numbered
 from tests.random_machines.run import KINDS, kind_of, look_at
 
 TOGETHER = (11, 49, 14, 131, 221, 63, 114, 9, 168)
@@ -85,27 +83,6 @@ def test_every_engine_says_of_a_random_machine_what_the_plain_semantics_says(par
 def test_what_an_engine_refuses_or_meets_first_is_no_difference(seed: int, tmp_path: Path) -> None:
     """A number without a term, a cost over 64 bits, an error in a level that decides or of another initial state."""
     assert not look_at(seed, tmp_path)["differs"]
-
-
-def test_a_planted_defect_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    true_add = Machinery.add
-
-    def add(self: Machinery, frame: list[Any], item: nodes.Add) -> None:
-        """Add the message before its fields are evaluated."""
-        bag = self.value(frame, item.bag)
-        bag.items.append(row_of(bag.kind.record, self.zero(bag.kind.record), bag.path))
-        for fill in item.fills:
-            self.value(frame, fill.value)
-        bag.items.pop()
-        true_add(self, frame, item)
-
-    monkeypatch.setattr(Machinery, "add", add)
-    seed = next(seed for seed in (45, *range(60)) if ask(numbered(seed)))
-    choices = Choices(seed=seed)
-    whole = machine_text(choices)
-    small = machine_text(Choices(shrink(choices.made, lambda given: bool(ask(machine_text(Choices(given)))), 25)))
-    assert ask(small)
-    assert len(small) < len(whole) * 0.8
 
 
 DRAWN = 60  # number of machines that the suite draws

@@ -9,7 +9,7 @@ from fencepost.explorers.plain import search as plain
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.model.language import Constants
-from fencepost.model.language.errors import DomainError, ModelError
+from fencepost.model.language.errors import DomainError
 
 from tests.helpers.blocks import Block, blocks
 from tests.helpers.compared import Comparison
@@ -113,11 +113,6 @@ def test_the_symbolic_engine_takes_the_same_steps(case: str) -> None:
     while known < len(states) and known < STATES:
         states += [after for after in symbols.compare(states[known], solve=False) if after not in states]
         known += 1
-
-
-def test_the_symbolic_engine_refuses_a_shift_that_may_be_huge() -> None:
-    with pytest.raises(ModelError, match="the symbolic engine has no term for a left shift"):
-        Symbols(MACHINE, {"case": NAMES.index("a_huge_shift_is_an_error") + 1})
 
 
 def test_guards_on_one_line_are_counted_apart_and_step_properties_see_what_was_before_normalize() -> None:

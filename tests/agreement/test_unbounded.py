@@ -7,16 +7,12 @@ from typing import Any
 
 import pytest
 import z3
-from fencepost.api.answers.proof_report import ProveResult
-from fencepost.api.calls.prove import explain
-from fencepost.cli.views.console import Display
 from fencepost.explorers.symbolic import loops
 from fencepost.explorers.symbolic.places import agree
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.explorers.symbolic.system import Happening, System
 from fencepost.explorers.symbolic.terms import boolean, choose, endless_members, equal, member, with_member
 from fencepost.explorers.verdict import Verdict
-from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import Action, Machine, Property, bits
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import DomainError, ModelError
@@ -205,18 +201,6 @@ def test_a_step_that_only_such_a_loop_makes_is_not_shown_as_one_of_the_model() -
     data = data_of(done)
     assert (data["verdict"], data["havoc_loops"]) == ("undetermined", ["find", "flatten", "sweep"])
     assert "counterexample" not in data
-
-
-def test_a_step_with_such_a_loop_is_shown_where_the_plain_semantics_takes_it_too() -> None:
-    machine = sweeper.MACHINE.replacing(name="sweeper", sentence="a row is swept, and nothing is put in", put=None)
-    constants, settings = machine.set_constants({}), Settings({"cells": None}, havoc_loops=True)
-    properties = (sweeper.never_swept_from_three,)
-    proof = prove(machine, constants, properties, settings)
-    assert (proof.broken[0].action, proof.broken[0].forgotten) == ("clear", ("sweep",))
-    result = ProveResult(Protocol(machine, properties), constants, properties, settings, proof)
-    report = explain(result, 0.0, Display(quiet=True))
-    assert report.proof.pair is not None
-    assert "breaks: never-swept-from-three" in report.text
 
 
 FAULTS = {

@@ -5,14 +5,12 @@ from pathlib import Path
 import pytest
 from fencepost.explorers.native import store
 from fencepost.explorers.plain import search as plain
-from fencepost.explorers.program.subset.program import MOST_CALLS, MOST_DEEP
 from fencepost.explorers.search import search as native
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.explorers.walk.walker import Walker
 from fencepost.model.language.errors import DomainError, ModelError
 
-from tests.helpers.blocks import whole
 from tests.helpers.parameters import few
 from tests.helpers.written import HEAD, texts
 from tests.random_machines.case import Case, said
@@ -33,13 +31,6 @@ def test_every_engine_says_of_a_hard_machine_what_the_plain_semantics_says(text:
     assert not compare_typed(machine, properties)
 
 
-def test_the_first_state_without_a_step_is_the_nearest(tmp_path: Path) -> None:
-    machine, properties = load(HEAD + CASES["some first states without a step"], tmp_path)
-    for find in (plain, native):
-        found = find(machine, machine.set_constants({}), properties, Options(workers=1, deadlock=True))
-        assert (found.deadlock.length, found.deadlocks) == (1, 2)
-
-
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("an error of a ")])
 def test_the_error_that_ended_the_search_is_told_in_its_words(name: str, tmp_path: Path) -> None:
     machine, properties = load(HEAD + CASES[name], tmp_path)
@@ -58,40 +49,6 @@ def test_initial_states_find_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     machine, properties = load(HEAD + CASES["many initial states"], tmp_path)
     found = native(machine, machine.set_constants({}), properties, Options(workers=1))
     assert (found.distinct, found.levels[0], found.properties[0].verdict) == (4096, 4096, Verdict.HOLDS)
-
-
-DEEP = """
-class State(Record):
-    n: Annotated[int, Range(0, 200)]
-    total: Annotated[int, Range(0, 9)]
-@action()
-def go(s, c):
-    require(s.n < 1)
-    s.n = {sum}
-    if s.n == 0:
-        s.total = 1
-{elifs}
-@always
-def low(s, c):
-    return h0(s.total) == 0
-"""
-
-
-@pytest.mark.parametrize("more", [0, 1])
-def test_what_is_nested_deep_is_followed_or_refused(more: int, tmp_path: Path) -> None:
-    elifs = "\n".join(f"    elif s.n == {n}:\n        s.total = {n % 9}" for n in range(1, MOST_DEEP - 4 + more))
-    last = MOST_CALLS - 2 + more
-    helpers = "".join(f"\ndef h{n}(x: int) -> int:\n    return h{n + 1}(x)" for n in range(last))
-    helpers += f"\ndef h{last}(x: int) -> int:\n    return x"
-    text = HEAD + helpers + whole(DEEP.format(sum=" + ".join(["1"] * (MOST_DEEP - 4)), elifs=elifs))
-    if more:
-        deep = rf"this is nested more than {MOST_DEEP} levels deep: .*\n +if s\.n == 0:\n"
-        with pytest.raises(ModelError, match=rf"{deep}(.*\n)*.* h{last}\(\) is called {MOST_CALLS} levels deep"):
-            load(text, tmp_path)
-        return
-    machine, properties = load(text, tmp_path)
-    case = Case(machine, properties, machine.set_constants({}), 0)
-    assert {name: how for name in ("whole", "symbolic") if (how := ASKED[name](case))} == {}
 
 
 @pytest.mark.parametrize("havoc", [False, True])

@@ -16,7 +16,6 @@ from tests.browser.browser import MARKS, Tab, browser, served, width_of  # noqa:
 
 pytestmark = [*MARKS, pytest.mark.long]
 READY = "document.querySelector('#engine').textContent.includes('ready')"
-KIP_903 = "replication-b09-kip-903"
 
 
 @pytest.fixture(scope="module")
@@ -76,21 +75,6 @@ def test_the_first_click_is_answered_before_the_engine_is_there(browser: Any, ad
     made.ready()
     made.page.locator("#enabled button.step").first.click()
     made.until("step 2:")
-    made.close()
-
-
-def test_before_the_engine_is_there_a_state_that_two_orders_reach_shows_the_changes_of_the_last_step(
-    browser: Any, address: str
-) -> None:
-    made = Opened(browser, address)
-    for number, step in enumerate(("leader-appends leader=0", "broker-crashes broker=1 kept=0"), 1):
-        made.page.locator(f"#enabled button.step[data-step='{step}']").click()
-        made.until(f"step {number}:")
-    before = made.text("#shown .changes")
-    assert "replica[1].life running -> crashed" in before
-    made.ready()
-    made.page.wait_for_selector("#enabled button.step")
-    assert made.text("#shown .changes") == before
     made.close()
 
 
@@ -165,21 +149,6 @@ def test_undo_redo_and_branches_keep_every_way(opened: Opened) -> None:
     assert opened.text("#where") == first
 
 
-def test_a_trace_is_left_at_any_step_and_something_else_is_tried(opened: Opened) -> None:
-    page = opened.page
-    page.evaluate(f"location.hash = '#trace={KIP_903}'")
-    opened.until("the initial state")
-    page.wait_for_selector("#told h2")
-    opened.until("7 steps to a violation of joining-epoch-is-registered", "#properties")
-    for number in (1, 2, 3):
-        page.locator("#redo").click()
-        opened.until(f"step {number}:")
-    assert page.evaluate("location.hash") == f"#trace={KIP_903}&at=3"
-    page.locator("#enabled button.step", has_text="broker=0 index=1").first.click()
-    opened.until("step 4:")
-    assert page.evaluate("location.hash").startswith("#replication?")
-
-
 def test_without_a_guard_the_history_goes_on(opened: Opened) -> None:
     page = opened.page
     page.evaluate("location.hash = '#kip320?replicas=2'")
@@ -195,37 +164,6 @@ def test_without_a_guard_the_history_goes_on(opened: Opened) -> None:
     assert name in opened.text("#removed")
     assert page.locator("#enabled button.step").count() >= before
     assert f"removed={name.replace(' ', '+')}" in page.evaluate("location.hash")
-
-
-def test_a_bound_is_raised_and_the_history_goes_on(opened: Opened) -> None:
-    page = opened.page
-    page.evaluate("location.hash = '#replication?crashes=0&steps=leader-appends+leader=0'")
-    opened.until("step 1:")
-    page.locator("#refused details[data-action=broker-crashes] summary").click()
-    page.locator("#refused button[data-bound=crashes]").click()
-    opened.until("crashes is 1 now", "#notice")
-    assert page.evaluate("location.hash") == "#replication?crashes=1&steps=leader-appends+leader=0"
-    assert page.locator("#enabled button.step[data-step^=broker-crashes]").count()
-
-
-def test_fields_at_their_default_are_hidden_until_they_are_asked_for(opened: Opened) -> None:
-    page = opened.page
-    page.evaluate("location.hash = '#replication'")
-    opened.until("the initial state")
-    field = page.locator("#shown .card[data-party=controller] dt", has_text="elr disabled")
-    assert field.is_hidden()
-    page.locator("#state .every").check()
-    assert field.is_visible()
-    page.locator("#state .every").uncheck()
-
-
-def test_a_refused_action_shows_every_step_with_the_values(opened: Opened) -> None:
-    page = opened.page
-    page.evaluate(f"location.hash = '#trace={KIP_903}&at=7'")
-    opened.until("Violated: isr-members-are-current, joining-epoch-is-registered")
-    page.locator("#refused details[data-action=leader-appends] summary").click()
-    page.wait_for_selector("#refused details[data-action=leader-appends] .why")
-    assert "leader=1" in opened.text("#refused details[data-action=leader-appends] .each")
 
 
 def test_a_saved_trace_replays_and_is_read_back(opened: Opened, tmp_path: Path) -> None:

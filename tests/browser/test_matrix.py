@@ -76,25 +76,3 @@ def test_every_number_opens_one_counterexample_without_errors_or_requests(browse
         assert page.locator("div.trace:visible li").count() == int(link.text_content()) - 1
         page.keyboard.press("Escape")
     assert (tab.asked, tab.said) == ([file.as_uri()], [])
-
-
-def test_the_head_stays_in_sight_while_rows_are_scrolled(browser: Any, file: Path) -> None:
-    page = opened(browser, file, viewport={"width": 1200, "height": 500})
-    page.locator("tbody tr").last.scroll_into_view_if_needed()
-    head = page.locator("thead th").first.bounding_box()
-    assert head["y"] + head["height"] > 0
-    assert page.locator("div.scroll").evaluate("item => item.scrollTop") > 0
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_in_light_and_dark(scheme: str, browser: Any, file: Path) -> None:
-    texts = (".needed .name", ".nothing-broke .name", ".note", "td.cell a", "td.holds", "td.ask code", "h1")
-    stands_out(opened(browser, file, color_scheme=scheme), texts, "thead th")
-
-
-@pytest.mark.parametrize("width", [1400, 800, 400])
-def test_the_page_fits_its_window_and_only_the_table_scrolls(width: int, browser: Any, file: Path) -> None:
-    page = opened(browser, file, viewport={"width": width, "height": 900})
-    assert width_of(page) <= width
-    cell(page, "enter 1a", "nobody-walks-through-a-shut-door").locator("a").click()
-    assert width_of(page) <= width

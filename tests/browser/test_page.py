@@ -102,22 +102,6 @@ def test_clicking_a_step_of_the_diagram_shows_it_and_dims_later_ones(browser: An
     assert opened.shown() == ["initial"]
 
 
-def test_the_delayed_request_is_an_arrow_from_leader_to_controller(browser: Any, pages: dict[str, Path]) -> None:
-    opened = Opened(browser, pages["replication-b09-kip-903"])
-
-    def middle(selector: str) -> tuple[float, float]:
-        box = opened.page.locator(selector).first.bounding_box()
-        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-    sent, received = middle("svg .row[data-step='1'] circle"), middle("svg .row[data-step='7'] circle")
-    arrow = opened.page.locator("svg .arrow.received[data-start='1'][data-end='7'] path").bounding_box()
-    assert abs(arrow["x"] - received[0]) < 25
-    assert abs(arrow["x"] + arrow["width"] - sent[0]) < 25
-    assert sent[1] < arrow["y"] + 15 < arrow["y"] + arrow["height"] < received[1] + 15
-    names = opened.page.locator("svg .lane-name").all_text_contents()
-    assert names == ["controller", "broker 0", "broker 1"]
-
-
 def test_a_link_to_a_step_opens_it_and_changing_the_link_follows(browser: Any, pages: dict[str, Path]) -> None:
     opened = Opened(browser, pages["replication-b09-kip-903"], "#step-5")
     assert opened.shown() == ["5 broker-applies-metadata broker=0 index=1"]
@@ -140,12 +124,6 @@ def test_text_stands_out_in_light_and_dark(scheme: str, browser: Any, pages: dic
     stands_out(opened.page, ("h1", "#where", *(f".scene:visible {text}" for text in (*texts, *entries))), "body")
     light = opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(251, 250, 247)"
     assert light is (scheme == "light")
-
-
-@pytest.mark.parametrize("width", [1400, 800, 400])
-def test_the_page_fits_its_window(width: int, browser: Any, pages: dict[str, Path]) -> None:
-    for file in pages.values():
-        assert width_of(Opened(browser, file, "#step-7", viewport={"width": width, "height": 900}).page) <= width
 
 
 def test_from_any_step_something_else_is_tried_inside_the_file(browser: Any, tmp_path: Path) -> None:

@@ -188,15 +188,6 @@ def test_pages_fit_complain_of_nothing_and_ask_for_nothing_elsewhere(
     opened.context.close()
 
 
-def test_the_first_page_is_there_within_a_second(browser: Any, address: str) -> None:
-    took = []
-    for _ in range(3):
-        opened = Tab(browser, address + "index.html")
-        took.append(opened.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
-        opened.context.close()
-    assert min(took) < 1000, took
-
-
 def test_settings_are_chosen_and_shown_and_kept_in_the_address(browser: Any, address: str) -> None:
     opened = Tab(browser, address + "settings.html")
     page = opened.page

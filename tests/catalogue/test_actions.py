@@ -9,11 +9,11 @@ import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.invariants.catalogue import runs_of, values_of
+from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.recovery.machine import MACHINE, C, Rule, Wait
+from fencepost.model.recovery.machine import MACHINE, Rule, Wait
 from fencepost.site.tables import every_cell
 
 UNCAUGHT: dict[str, dict[str, str]] = {
@@ -113,12 +113,6 @@ ANSWERED = {
 }  # fmt: skip
 RECEIVED = {"client-receives-response": "request", "client-applies-metadata": "refresh"}
 """By action: the request that is sent, answered or received."""
-
-
-def test_every_rule_is_tried_with_every_wait() -> None:
-    every: list[C] = [MACHINE.set_constants(values_of(run)) for run in runs_of("unclean-recovery")]
-    found = {(values.rule, values.wait) for values in every}
-    assert len(found) == len(Rule) * len(Wait)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,6 @@ PARTS = (
     Part("fuzz", 60, r"tests/soak/hostile\.py"),
     Part("soak", 150, r"tests/(soak|random_machines)/", (JAVA,)),
     Part("benchmarks", 60, r"benchmarks/[a-z]+\.py", asked=True),
-    Part("branches", 90, asked=True),
     Part("clusters", 180, r"kafka/clusters/", (JAVA, "javac", "mvn"), asked=True),
     Part("kafka-long", 300, needs=(JAVA, "javac", "mvn"), asked=True),
     Part("figures", 360, needs=(JAVA,), asked=True),

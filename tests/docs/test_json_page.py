@@ -96,9 +96,3 @@ def test_every_field_that_could_be_printed_is_on_the_page(title: str) -> None:
         assert written(module), module
         words = {"guarantee", "bug", "hypothesis", "question", "claim"} if module == "api/topics/evidence" else set()
         assert written(module) - named(title) - words == set(), module
-
-
-def test_the_page_has_a_section_for_every_command_with_json() -> None:
-    names = re.findall(r"^  ([a-z]+)  ", fencepost("--help").stdout, re.MULTILINE)
-    printing = {name for name in names if "--json " in fencepost(name, "--help").stdout}
-    assert {"check"} < printing <= {"check", *SECTIONS}

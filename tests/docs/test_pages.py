@@ -11,7 +11,6 @@ from fencepost.invariants.figures.store import FOLDER, load, text_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
 from fencepost.site import build, protocols
-from fencepost.site.figures import EXECUTORS, LEVELS, STATES, fixed, predicted
 from fencepost.site.places import of_guard
 from fencepost.site.stale import SIZES, crashes_measured, refuted
 from fencepost.site.tables import MARK, with_tables
@@ -176,15 +175,6 @@ def test_what_was_measured_is_what_is_pinned() -> None:
     search, executors = load("spark")["search"], load("spark")["executors"]
     assert (search["spark"]["distinct"], search["spark"]["depth"]) == pinned[search["run"]]
     assert executors["one"]["distinct"] == executors["two"]["distinct"] == pinned[executors["run"]][0]
-
-
-def test_predictions_for_spark_follow_what_moves_and_the_fixed_time_of_a_level() -> None:
-    levels = [item for item in load("spark")["search"]["spark"]["levels"] if item["received"] > 100_000]
-    each = [item["shuffle_written"] / item["received"] for item in levels]
-    assert len(levels) > 5
-    assert max(each) < 1.5 * min(each)
-    assert all(predicted(states, count) > LEVELS * fixed(count) > 0 for states in STATES for count in EXECUTORS)
-    assert predicted(STATES[-1], 1000) < predicted(STATES[-1], 100) < predicted(STATES[-1], 10)
 
 
 # -- histories

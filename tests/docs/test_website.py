@@ -14,14 +14,13 @@ from fencepost.api.topics.matrices import best_of, measured
 from fencepost.api.topics.measured import cells, outcome
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.program.removal import guards
-from fencepost.invariants.catalogue import entries, runs_of
+from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.site import build as building
 from fencepost.site import links, protocols, settings
 from fencepost.site.build import GROUPS, build_site
 from fencepost.site.build import built as built_pages
-from fencepost.site.entries import all_stories, card, details, with_stories
-from fencepost.site.places import around_explorer, of_entry, of_run, of_trace, rendered, slug
+from fencepost.site.places import of_entry, of_run, of_trace, rendered, slug
 
 from tests.helpers.commands import fencepost, refused
 from tests.helpers.places import DOCS
@@ -48,18 +47,6 @@ def test_a_guard_has_what_was_found_without_it_and_the_history_opens_with_it_rem
     assert "follower-fetch+1" in found
 
 
-def test_the_explorer_leads_back_to_the_first_page_the_protocol_and_each_property(kip320: str) -> None:
-    around = around_explorer()
-    assert around["home"] == "../index.html"
-    assert around["protocols"].keys() == PROTOCOLS.keys()
-    places = around["protocols"]["kip320"]
-    assert places["page"] == "../protocols/kip320.html"
-    page, _, begins = places["property"].partition("#")
-    assert page == places["page"]
-    for item in protocol("kip320").every_property:
-        assert f'<a id="{begins}{item.name}"></a>' in kip320
-
-
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_runs_have_the_pinned_counts_and_lengths(name: str) -> None:
     text = "\n".join(protocols.runs_page(name))
@@ -67,22 +54,6 @@ def test_runs_have_the_pinned_counts_and_lengths(name: str) -> None:
         row = next(line for line in text.splitlines() if f'<a id="{of_run(run).partition("#")[2]}"></a>' in line)
         assert f"| {run.distinct:,} | {run.depth:,} |" in row
         assert all(f"[{prop}](" in row and f") {length}" in row for prop, length in run.violated.items())
-
-
-@pytest.mark.long
-def test_below_an_entry_are_its_runs_traces_guards_and_the_claims_that_say_the_same() -> None:
-    shown = details(entries()["KIP903-S1"], "guarantees/kip-903.md")
-    assert 'href="../traces/replication-b09-kip-903.html"' in shown
-    assert 'href="../runs/replication.html#run-2-brokers-kip-903"' in shown
-    assert "controller-applies-alter-partition 7" in shown
-    assert "Said by" in shown
-    assert details(entries()["HYP-1"], "guarantees/hypotheses.md").count("Guards") == 0
-    parts = re.split(r"^### ", built()["guarantees/lineage.md"], flags=re.MULTILINE)[1:4]
-    assert all(f"<summary>Evidence for {part.split()[0]}: " in part for part in parts)
-    head = details(entries()["KIP903-S2"], "guarantees/kip-903.md").partition("</summary>")[0]
-    runs_given, verdicts, *counts = map(int, re.findall(r"(\d+) (?:run|verdict|holds|violated)", head))
-    assert "one for each property" in head
-    assert sum(counts) == verdicts > runs_given
 
 
 @pytest.fixture(scope="module")
@@ -185,20 +156,6 @@ def test_the_page_of_a_trace_leads_into_the_explorer_and_to_what_it_is_evidence_
     assert 'href="../guarantees/bugs.html#b02"' in text
     assert (ARCHIVE / "kip101-weak-isr.trace").is_file()
     assert of_trace("archive/x.trace") == "traces/x.html"
-
-
-@pytest.mark.long
-def test_every_story_is_offered_on_the_first_page_and_where_its_subject_is() -> None:
-    names = [story.name for story in all_stories()]
-    offered = re.findall(r'href="explore/index\.html#story=([^"]+)"', card())
-    assert (offered[0], sorted(offered)) == ("kip-903", sorted(names))
-    places = ("guarantees/kip-903.md", "kafka/findings/hyp-10.md", "guarantees/bugs.md")
-    found = {place: with_stories(built().get(place) or (DOCS / place).read_text(), place) for place in places}
-    rest = found["guarantees/kip-903.md"].partition("\n")[2]
-    assert rest.lstrip().startswith("[Story, step by step: ")
-    assert "](../explore/index.html#story=kip-903)" in rest.partition("##")[0]
-    assert "](../../explore/index.html#story=hyp-10)" in found["kafka/findings/hyp-10.md"].partition("##")[0]
-    assert "#story=last-replica-standing" in found["guarantees/bugs.md"].partition("### B19")[2].partition("\n### ")[0]
 
 
 def test_the_build_says_what_it_makes_unless_it_is_to_be_quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Random machines through every engine: `python -m tests.random_machines run --count 1000`."""
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from tests.random_machines.comparisons import ALWAYS, SOMETIMES
 from tests.random_machines.constructs import cover
 from tests.random_machines.engines import compare_typed, with_folder
 from tests.random_machines.machines import machine_text
-from tests.random_machines.run import ENGINES, rows_in, run, sources, summary
+from tests.random_machines.run import rows_in, run, sources, summary
 
 
 def small(seed: int, name: str) -> str:
@@ -56,18 +55,6 @@ def on_spark(seed: int, count: int) -> int:
     return 1 if found["differences"] else 0
 
 
-def branches(file: Path) -> dict[str, Any]:
-    """Return the number of executed branches of the engines, by part, from the output of `coverage json`."""
-    found = {name: [0, 0] for name in ENGINES}
-    for path, measured in json.loads(file.read_text())["files"].items():
-        for name, counts in found.items():
-            if f"{name}/" in path:
-                counts[0] += measured["summary"]["covered_branches"]
-                counts[1] += measured["summary"]["num_branches"]
-    ran, made = (sum(counts[at] for counts in found.values()) for at in (0, 1))
-    return {"sources": sources(), "per cent": round(100 * ran / made, 1), "ran": ran, "branches": made, **found}
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.random_machines", description=__doc__)
     orders = parser.add_subparsers(required=True, dest="order")
@@ -91,11 +78,6 @@ def main() -> int:
     )
     order.add_argument("--seed", type=int, default=0, help="the first machine")
     order.add_argument("--count", type=int, default=20, help="how many")
-    order = orders.add_parser(
-        "branches", help="write which branches were taken, as coverage tells it, to invariants/figures/trust.json"
-    )
-    order.add_argument("file", type=Path, help="what `coverage json` wrote")
-    order.add_argument("who", choices=["random machines take", "the suite takes"], help="whose they are")
     order = orders.add_parser("cover", help="print seeds of machines that have every construct between them")
     order.add_argument("count", type=int, help="machines that are drawn")
     given = parser.parse_args()
@@ -106,9 +88,6 @@ def main() -> int:
     if given.order == "cover":
         with tempfile.TemporaryDirectory() as folder:
             say(cover(given.count, Path(folder)))
-        return 0
-    if given.order == "branches":
-        save("trust", {**figures("trust"), f"branches that {given.who}": branches(given.file)})
         return 0
     if given.order == "claims":
         found = claims.summary(run(given.seed, given.count, given.seconds, given.file, given.workers, claims.ask))

@@ -90,22 +90,6 @@ def test_a_file_of_the_cache_that_others_may_write_or_own_is_not_read(tmp_path: 
             read_cached(path)
 
 
-def test_a_file_that_is_far_too_large_is_refused_at_once(tmp_path: Path) -> None:
-    file = tmp_path / "file.py"
-    file.touch()
-    os.truncate(file, 10 << 30)
-    kept = tmp_path / "kept"
-    kept.mkdir()
-    for name in ("manifest.json", "row.json"):
-        os.link(file, kept / name)
-    client = ["advise", "--bootstrap-server", "h:1", "--topic", "t", "--client-config", str(file)]
-    history = ["conform", "leader-discovery", "--client", "own", "--trace", str(file)]
-    resumed = [[*command, "--checkpoint", str(kept), "--resume"] for command in (KIP320, ["ablate", "kip320"])]
-    for command in (["replay", str(file)], ["show", str(file)], ["check", str(file)], client, history, *resumed):
-        done = fencepost(*command)
-        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), (command, done.output)
-
-
 def test_an_object_whose_head_nests_too_deeply_is_damaged(tmp_path: Path) -> None:
     path = libraries.file_of(tmp_path, "ab" * 32)
     path.parent.mkdir(parents=True)

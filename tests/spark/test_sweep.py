@@ -303,20 +303,6 @@ def test_the_frontier_has_the_unsafe_cells_with_no_unsafe_one_below() -> None:
     assert smallest_unsafe(points) == ("02", "10")
 
 
-def test_a_grid_names_what_it_leaves_out_and_refuses_what_it_cannot_mean() -> None:
-    machine = protocol("kip320").machine
-    assert len(list(settings_of(machine, machine.set_constants({}), axes_of(machine, GRID)))) == 4
-    for *given, why in (
-        ("replicas", "write NAME=VALUE,VALUE"),
-        ("replicas=2,2", "repeats a value of replicas"),
-        ("lag=2", "has no constant 'lag'"),
-        ("replicas=99", "99"),
-        ("replicas=2", "replicas=3", "has replicas twice"),
-    ):
-        with pytest.raises(UsageError, match=why):
-            axes_of(machine, tuple(given))
-
-
 def cell(verdict: str, *, smallest: bool, **constants: int) -> dict[str, Any]:
     violations = [{"property": "strong-isr", "walks": 3, "length": 9, "walk": 1}] if verdict == "violated" else []
     return {

@@ -4,7 +4,6 @@ began, and states are built by hand.
 
 import copy
 import doctest
-import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,7 +17,6 @@ from fencepost.api.calls.new import new
 from fencepost.explorers.verdict import Cause
 from fencepost.model.language.errors import UsageError
 
-from tests.helpers.commands import data_of, fencepost, fixed
 from tests.helpers.places import MACHINES, ROOT
 from tests.helpers.written import machine_of
 from tests.machines import mailbox
@@ -35,12 +33,6 @@ def test_the_pages_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     found = doctest.testfile(page, module_relative=False, optionflags=doctest.ELLIPSIS)
     assert found.attempted > 20
     assert found.failed == 0
-
-
-def test_a_result_is_what_the_command_prints() -> None:
-    asked = ("check", str(MAILBOX), "--engine", "plain", "--set", "clients=1", "--without", "deduplicate", "--json")
-    returned = json.loads(json.dumps(f.check(MAILBOX, engine="plain", **SMALL).to_dict()))
-    assert fixed(returned) == fixed(data_of(fencepost(*asked)))
 
 
 def test_a_machine_a_file_and_a_name_are_taken() -> None:

@@ -115,11 +115,6 @@ def test_a_text_of_a_model_and_a_format_that_is_none_are_refused() -> None:
         trace.render("jsn")
 
 
-def test_a_text_is_a_list_of_one_name_and_a_generator_is_a_list() -> None:
-    found = f.check(shelf.MACHINE, (item for item in shelf.PROPERTIES), only="visitors-see-books", engine="plain")
-    assert [item.name for item in found.properties] == ["visitors-see-books"]
-
-
 @pytest.mark.parametrize("name", ["workers", "budget", "memory", "compact", "version", "only", "cancel"])
 def test_a_constant_is_not_taken_for_an_argument_of_the_same_name(name: str) -> None:
     machine, properties = machine_of(CONSTANTS.format(name=name))

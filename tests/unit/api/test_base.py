@@ -15,9 +15,8 @@ from fencepost.testing.checks import check as in_a_test
 from tests.agreement.test_beside import HEAD, SESSIONS, SHARED, VARIANT, files_of
 from tests.helpers.blocks import whole
 from tests.helpers.commands import data_of, fencepost
-from tests.helpers.places import DOCS, MACHINES
+from tests.helpers.places import DOCS
 
-SHRINK = str(MACHINES / "shrink_any_epoch.py")
 FETCH = str(DOCS / "examples" / "fetch_from_anyone.py")
 
 COUNTER = HEAD + whole(files_of(SESSIONS[SHARED])["normalized"])
@@ -129,11 +128,3 @@ def test_a_module_of_ours_that_is_changed_makes_no_base_to_compare_with(monkeypa
 def presumes_leadership(l: Any, leader: int) -> bool:
     """Return whether a replica believes that it leads: a rule of a user's own."""
     return bool(l.leader == leader and l.end >= 0)
-
-
-def test_the_base_does_not_remember_in_what_makes_machines_equal() -> None:
-    one = kip320.MACHINE.replacing(name="x", sentence="y")
-    other = one.replacing(name="x", sentence="y")
-    assert (one, hash(one.name)) == (other, hash(other.name))
-    assert (one.base, other.base) == (kip320.MACHINE, one)
-    assert "base=" not in repr(one)

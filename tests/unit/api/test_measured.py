@@ -15,12 +15,10 @@ from fencepost.api import check
 from fencepost.api.asking.targets import Question, ask
 from fencepost.api.topics.measured import beyond, driven_rows, is_measured, machine_mark
 from fencepost.api.topics.version_notes import version_notes
-from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.cluster import controller
 from fencepost.model.cluster.machine import MACHINE
 
-from benchmarks.figures.conformance import with_driven
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES, ROOT
 
@@ -131,17 +129,6 @@ def test_a_model_that_is_edited_in_a_copy_has_no_evidence_and_a_clone_that_does_
     assert CRASHES not in made.stdout
     assert "cluster/controller.py differs from the installed file in " in made.stderr
     assert f"Run `pip install -e {ROOT}` to use the edited models." in made.stderr
-
-
-def test_figures_say_with_what_they_were_driven() -> None:
-    figures = load("measured")
-    parts = {(item["part"], item["release"]) for item in figures["driven"]}
-    rows = load("conformance")
-    assert parts == {(part, row["release"]) for part in ("covers", "walks") for row in rows[part]}
-    again = with_driven("walks", "4.4.0", "another", [{"brokers": 2}])
-    assert {item["mark"] for item in again["driven"]} == {"another", machine_mark(MACHINE)}
-    assert len(again["driven"]) == len(figures["driven"])
-    assert not is_measured(machine_mark(PROTOCOLS["quorum"].machine))
 
 
 def test_advice_of_an_edited_model_says_that_its_crashes_are_not_counted_in_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,13 +66,6 @@ def test_a_helper_that_is_edited_is_read_again(layout: str, tmp_path: Path) -> N
     assert fencepost.check(before).distinct == 4, "the text that was executed is the one that is compiled"
 
 
-def test_a_module_of_the_program_is_not_taken_for_a_helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = type(sys)("rules")
-    monkeypatch.setitem(sys.modules, "rules", other)
-    assert fencepost.check(write(tmp_path, "a module", 3)).distinct == 2
-    assert sys.modules["rules"] is other
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_helpers_are_sent_along(layout: str, tmp_path: Path) -> None:
     files = find_protocol(str(write(tmp_path, layout, 3))).files

@@ -115,14 +115,6 @@ def test_violations_are_written_into_a_folder_and_collected_from_there(suite: py
     lacking.stdout.fnmatch_lines(["*For your own protocol, write --fencepost-model FILE.py."])
 
 
-def test_a_trace_file_that_does_not_replay_fails_with_its_line(pytester: pytest.Pytester) -> None:
-    (pytester.path / "bad.trace").write_text(KIP101.replace("leader-write leader=0\n", "leader-write leader=1\n", 1))
-    result = pytester.runpytest_inprocess("bad.trace")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*bad.trace:*: step 4, `leader-write leader=1`, is not possible: the guard *"])
-    result.stdout.no_fnmatch_line("*Traceback*")
-
-
 def test_the_fixture_replays_files(pytester: pytest.Pytester) -> None:
     (pytester.path / "good.trace").write_text(KIP101)
     pytester.makepyfile(

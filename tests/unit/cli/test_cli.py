@@ -1,21 +1,29 @@
 """`fencepost check`, `replay`, `show`, `graph` and `new`: their output, their words, and their exit status."""
 
+import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
 from fencepost.api.asking.model_files import load_protocol
 from fencepost.api.calls.new import new, pytest_command
+from fencepost.explorers.liveness.engine import Engine
 from fencepost.explorers.plain import search
+from fencepost.explorers.running.interrupts import Stopped
+from fencepost.explorers.verdict import out_of_memory
 from fencepost.model.language.errors import UsageError
 
-from tests.helpers.commands import KIP101, KIP320, data_of, fencepost, refused
+from tests.helpers.commands import KIP101, KIP320, data_of, fencepost, fixed, refused, start, wait_for_work
 from tests.helpers.places import DOCS, MACHINES, ROOT
 from tests.helpers.written import file_of
 from tests.machines.lamps import MACHINE
+from tests.unit.cli.test_cli_ablate import WANDERER
 
 LIGHTS = str(
     file_of(
@@ -66,30 +74,6 @@ def test_no_trace_is_written_where_nothing_is_violated(tmp_path: Path) -> None:
     result = fencepost(*KIP320, "--trace", str(file))
     assert (result.exit_code, file.exists()) == (0, False)
     assert f"nothing is violated, so {file} was not written\n" in result.stderr
-
-
-def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
-    page = fencepost(*KIP101, "-v").stdout
-    assert page.startswith("A replica that lacks a committed record can be elected: `strong-isr`, 12 states. 2 of 3 ")
-    assert "\nkip101: KIP-101: " in page
-    for text in (
-        "weak-isr                   always     violated: shortest trace 12 states\n  A replica that believes it leads",
-        "follower-truncates         sometimes  reached: shortest trace 6 states\n",
-        (
-            "always: must hold in every reachable state; sometimes: a "
-            "witness, which some reachable state or step\nmust satisfy.\n"
-        ),
-        "ends            444 states without a successor, which is normal when budgets are used up;",
-        "constants       replicas=2 log_size=2 max_records=2 max_leader_epoch=2\n",
-        "search          complete: every reachable state was visited\n",
-        "states          9,045 distinct, 21,447 generated, depth 18\n",
-        "  552  controller-elect-leader\n",
-        " 15,736  s.next_leader_epoch <= c.max_leader_epoch\n",
-        "strong-isr is violated: the shortest trace has 12 states\n",
-        "weak-isr is violated for leader=0, member=1, offset=0: by the same steps as strong-isr\n",
-    ):
-        assert text in page
-    assert not [line for line in page.splitlines() if line != line.rstrip()]
 
 
 def test_only_one_of_several_traces_is_printed_unless_all_are_asked_for() -> None:
@@ -268,3 +252,77 @@ def test_a_name_that_is_none_or_that_python_has_itself_is_refused(name: str, tmp
     with pytest.raises(UsageError, match=own if name.isidentifier() else "does not name a model: write a word"):
         new(name, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+ENDLESS = ["check", "kip320", "--set", "log_size=4", "--set", "max_records=60"]
+
+
+def test_a_limit_that_nobody_set_says_where_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.explorers.running.interrupts.default_memory", lambda: 1000)
+    own, given = (data_of(fencepost(*KIP320, *more, "--json"))["why_stopped"] for more in ([], ["--memory", "600K"]))
+    assert own.endswith("was reached (80% of the available memory; `--memory` sets another limit)")
+    assert given.startswith("the memory limit of 1 MiB")
+
+
+SAVED = "the search so far is saved in {}: the same search with `--resume` continues from there"
+
+
+def resumed(asked: list[str], begun: dict[str, Any]) -> None:
+    """Assert that a search which was begun is resumed from its checkpoint, and ends as if it had not been stopped."""
+    whole, ended = data_of(fencepost(*asked[:-2])), data_of(fencepost(*asked, "--resume"))
+    assert begun["verdict"] == "undetermined"
+    assert begun["notes"][0].startswith(SAVED.format(asked[-1]))
+    assert ended.pop("notes") == [
+        "the search continued from a checkpoint: states and time are totals over all parts of the search."
+    ]
+    assert whole.pop("notes") == []
+    assert fixed(ended) == fixed(whole)
+
+
+def test_a_search_is_kept_where_its_behaviours_are_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut_short(_: Engine) -> None:
+        raise Stopped(out_of_memory(1))
+
+    asked = ["check", WANDERER, "--json", "--checkpoint", str(tmp_path / "kept")]
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "prepare", cut_short)
+        begun = data_of(fencepost(*asked))
+    assert begun["distinct"] == 3
+    resumed(asked, begun)
+
+
+def test_a_checkpoint_of_another_question_is_refused_before_anything_is_compiled(tmp_path: Path) -> None:
+    checkpoint = ["--checkpoint", str(tmp_path / "kept")]
+    fencepost(*KIP101, *checkpoint, "--max-states", "2000")
+    message = refused("check", "kip101", *checkpoint, "--set", "replicas=4", "--set", "log_size=4", "--resume")
+    assert "compil" not in message
+    assert "belongs to another search: the checkpoint has replicas=2 log_size=2, but this search has" in message
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_with_a_partial_result(number: signal.Signals) -> None:
+    fencepost("check", "kip320", "--max-depth", "1")  # to compile it
+    process = start(*ENDLESS, "--json", "--quiet")
+    wait_for_work(process)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=60)
+    found = json.loads(stdout)
+    assert (process.returncode, stderr) == (3, "")
+    assert (found["verdict"], found["complete"]) == ("undetermined", False)
+    assert found["why_stopped"] == f"{number.name} was received"
+
+
+def test_ctrl_c_while_compiling_ends_with_an_empty_result(tmp_path: Path) -> None:
+    own = {"FENCEPOST_CACHE": str(tmp_path), "FENCEPOST_TIER": "optimized"}
+    process = start(*KIP320, "--json", "--checkpoint", str(tmp_path / "kept"), **own)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "compiling kip320 for 2 replicas ... (cached for the next run)\n"
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=600)
+    assert (process.returncode, stderr) == (3, "")
+    assert re.fullmatch(
+        r"SIGINT was received while (preparing kip320|compiling kip320 for 2 replicas): "
+        r"nothing was searched, and no checkpoint was written",
+        json.loads(stdout)["why_stopped"],
+    )

@@ -101,21 +101,6 @@ def test_an_unfinished_catalogue_is_resumed_with_no_run_twice(tmp_path: Path, mo
     assert again[1]["differences"] == ["depth: 18, but 17 are pinned"]
 
 
-def test_a_run_that_kept_fingerprints_is_not_taken_for_one_that_kept_states(tmp_path: Path) -> None:
-    kept = ["--checkpoint", str(tmp_path / "kept"), "--json"]
-    compact = json.loads(check(*kept, "--compact").stdout)
-    assert [item["exact"] for item in (*compact["runs"], compact)] == [False, False, False]
-    assert [item["exact"] for item in json.loads(check(*kept, "--resume").stdout)["runs"]] == [True, True]
-
-
-def test_compact_leaves_runs_with_properties_of_behaviours_their_states(monkeypatch: pytest.MonkeyPatch) -> None:
-    put(monkeypatch, CHOSEN[0], BY_NAME["watermark-propagation kip-392 in time"])
-    result = check("--compact", "--json")
-    found = json.loads(result.stdout)
-    assert [item["exact"] for item in found["runs"]] == [False, True]
-    assert (found["as_expected"], result.exit_code) == (True, 0)
-
-
 def test_ctrl_c_ends_the_catalogue_after_the_run_that_it_hit(monkeypatch: pytest.MonkeyPatch) -> None:
     from fencepost.explorers.search import judge
 

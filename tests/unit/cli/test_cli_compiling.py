@@ -5,14 +5,12 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 import pytest
-from fencepost.api.asking import watching
 from fencepost.explorers.native.llvm import libraries
 from fencepost.explorers.program.ir.program import text
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
 
 from tests.helpers.commands import KIP320, data_of, fencepost
-from tests.helpers.parameters import few
 
 MACHINE = PROTOCOLS["kip320"].machine
 VERBOSE = re.compile(
@@ -49,15 +47,3 @@ def test_time_and_memory_of_compiling_are_shown_on_request_and_are_in_the_json()
     assert set(item) == {"tier", "kept", "seconds", "peak_memory_bytes"}
     assert item["tier"] == "cheap"
     assert data_of(fencepost(*KIP320, "--json", "--engine", "plain"))["compiled"] == []
-
-
-@pytest.mark.usefixtures("cold")
-@pytest.mark.parametrize("tier", few(["cheap", "optimized", "swap"], 3))
-def test_a_machine_that_takes_long_to_compile_says_so(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "LONG", 0.0)
-    monkeypatch.setenv("FENCEPOST_TIER", tier)
-    done = fencepost(*KIP320)
-    assert done.exit_code == 0
-    long = r"compiled kip320 for 2 replicas in [\d.]+ m?s; cached for the next run\n"
-    assert len(re.findall(long, done.stderr)) == (3 if tier == "swap" else 1)
-    assert "from the cache" not in fencepost(*KIP320).stderr

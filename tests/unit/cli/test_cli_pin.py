@@ -63,13 +63,6 @@ def test_a_run_that_was_cut_short_is_not_pinned(monkeypatch: pytest.MonkeyPatch,
     assert file.read_text() == FILE
 
 
-def test_with_json_stdout_has_json_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    put(monkeypatch, tmp_path, FILE.replace("5_973", "5_974"))
-    result = fencepost("check", "kip320", "--profile", "quick", "--pin", "--json")
-    assert json.loads(result.stdout)["runs"][0]["distinct"] == 5973
-    assert "pinned 1 run" in result.stderr
-
-
 def test_every_run_knows_its_file() -> None:
     (run, *_) = runs_of("quorum")
     assert file_of(run).name == "quorum.toml"

@@ -1,34 +1,15 @@
 """`fencepost simulate`: its output, its exit status, and the trace that it writes."""
 
-import re
-import shlex
 from pathlib import Path
 
 import pytest
 
 from tests.helpers.commands import data_of, fencepost
-from tests.helpers.parameters import words
 
 KIP101 = ["simulate", "kip101", "--seed", "0", "--walks", "2000"]
 KIP320 = ["simulate", "kip320", "--set", "replicas=2", "--walks", "500"]
 
 pytestmark = pytest.mark.xdist_group("kip101")
-
-
-@pytest.mark.long
-def test_every_other_violation_has_the_command_that_shows_it() -> None:
-    done = fencepost(*words("simulate kip101 --walks 20000 --seed 3 --set replicas=3 --weight leader-write=2 --quiet"))
-    others = re.findall(r"`fencepost ([^`]*)` shows (\S+)\.", " ".join(done.stdout.split()))
-    shown = re.findall(r"^(\S+) is violated: a trace", done.stdout, re.MULTILINE)
-    ((command, name),) = others
-    assert sorted([*shown, name]) == ["strong-isr", "weak-isr"]
-    states, walk = re.findall(rf" {name}  in .* walks, (\d+) states in walk (\d+)$", done.stdout, re.MULTILINE)[0]
-    assert command.startswith("simulate kip101 --set replicas=3 --weight leader-write=2 --walks 20000 --seed 3")
-    again = fencepost(*shlex.split(command), "--quiet").stdout
-    assert f"{name}  in" in again
-    assert f", {states} states in walk {walk}\n" in again
-    assert f"{name} is violated: a trace of" in again
-    assert "` shows " not in again
 
 
 @pytest.mark.parametrize(("expect", "status"), [("", 3), ("not-found", 0), ("violated", 1), ("holds", 1)])

@@ -3,8 +3,7 @@
 import click
 import pytest
 from fencepost.cli.main import run
-from fencepost.cli.wording import reword, reword_data, reword_text
-from rich.text import Text
+from fencepost.cli.wording import reword
 
 SAME = (
     "give `bound=` to at_most", "`s.leader = 1` is no guard", "`keeps_leader_endpoint=on` breaks it",
@@ -39,18 +38,3 @@ def _of_check(text: str) -> str:
 @pytest.mark.parametrize("text", [*REWORDED, *SAME])
 def test_parameters_and_calls_are_options_and_commands_and_what_is_none_stays(text: str) -> None:
     assert _of_check(text) == REWORDED.get(text, text)
-
-
-def test_constants_that_are_options_of_the_command_are_options() -> None:
-    advise = run.get_command(click.Context(run), "advise")
-    assert reword("`min_isr=2`", advise, run) == "`--min-isr 2`"
-    assert reword("`elr=True`", advise, run) == "`--elr on`"
-
-
-def test_pages_keep_their_styles_and_data_its_shape() -> None:
-    with click.Context(run.get_command(click.Context(run), "check"), parent=click.Context(run)):
-        made = reword_text(Text.assemble("use ", ("`memory=`, or", "red"), " wait"))
-        assert made.plain == "use `--memory`, or wait"
-        assert [made.plain[span.start : span.end] for span in made.spans] == [", or"]
-        assert reword_data({"why": ["`memory=`", 1]}) == {"why": ["`--memory`", 1]}
-    assert reword("`memory=`") == "`memory=`"

@@ -2,7 +2,6 @@
 
 import os
 import pty
-import re
 import select
 import subprocess
 import sys
@@ -11,13 +10,11 @@ from pathlib import Path
 import pytest
 from fencepost.api import simulate
 from fencepost.api.calls import first_model as first
-from fencepost.cli.commands.options import Target
 from fencepost.invariants.catalogue import runs
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language import Constants, sometimes
+from fencepost.model.language import sometimes
 
 from tests.helpers.commands import KIP320, data_of, fencepost, refused, start
-from tests.helpers.places import ROOT
 from tests.machines import rooms
 
 LOCK = str(Path(first.__file__))
@@ -36,16 +33,6 @@ def test_walks_say_which_properties_they_leave_out_and_refuse_them_by_name() -> 
     assert "messages-until-known" in str(simulate("watermark-propagation", walks=10).notes)
     message = refused("simulate", LOCK, "--property", "who-waits-gets-it")
     assert message.endswith("check it with `fencepost check` and `--property who-waits-gets-it`.\n")
-
-
-def test_a_constant_has_one_spelling_and_is_read_in_both() -> None:
-    for protocol in PROTOCOLS.values():
-        constants: Constants = protocol.machine.set_constants({})
-        for name, constant in constants.declared().items():
-            assert "_" not in str(constants.shown[name])
-            for word, value in constant.spellings().items():
-                assert constant.parse(word) == constant.parse(word.replace("-", "_")) == value
-                assert str(constant.show(value)).lower() == word or constant.kind is bool
 
 
 def test_a_state_that_breaks_an_induction_is_looked_for_in_models_with_whole_behaviours_too() -> None:
@@ -74,26 +61,6 @@ def test_a_run_of_the_catalogue_is_checked_by_the_name_that_pages_give_it() -> N
     assert f"Did you mean '{name}'?" in refused("check", name.replace("epoch", "epock"))
     other = fencepost("check", name, "--set", "fences=2")
     assert "constant 'fences' has two values, 0 in the run and 2 in" in other.stderr
-
-
-COMMANDS = re.compile(
-    r"fencepost (check|simulate|faults|ablate|compare|prove) "
-    r"([a-z0-9-]+)((?: --(?:set|version|property|with|without) [^\s`]+)*)"
-)
-
-
-def test_what_pages_ask_about_exists() -> None:
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    asked = {found[1:] for file in pages for found in COMMANDS.findall(file.read_text()) if found[1] in PROTOCOLS}
-    for name, options in sorted(asked):
-        given: dict[str, list[str]] = {"--version": [""]}
-        words = options.split()
-        for option, value in zip(words[::2], words[1::2], strict=True):
-            given.setdefault(option, []).append(value)
-        sets, withs, withouts = (tuple(given.get(option, ())) for option in ("--set", "--with", "--without"))
-        question = Target(name, sets, given["--version"][-1], withs, withouts).question(given.get("--property", ()))
-        assert question.properties
-    assert len(asked) > 10
 
 
 def test_listing_and_help_are_instant_for_they_import_neither_llvmlite_nor_numpy() -> None:

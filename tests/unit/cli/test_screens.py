@@ -14,7 +14,7 @@ import pytest
 from fencepost.api.asking.constants import make_constants
 from fencepost.api.calls.audit import AuditResult
 from fencepost.api.calls.conform import Comparison, ConformResult
-from fencepost.cli.commands.conform import _untried, print_conform
+from fencepost.cli.commands.conform import print_conform
 from fencepost.cli.printing import HINT
 from fencepost.cli.views.audit import print_screen
 from fencepost.cli.views.console import COLOURS, theme
@@ -193,18 +193,6 @@ def test_a_colour_is_readable_on_black_and_on_white(name: str) -> None:
     linear = [part / 12.92 if part <= 0.04 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     assert min(1.05 / (light + 0.05), (light + 0.05) / 0.05) > 3.5
-
-
-def test_a_screen_has_no_colours_but_those() -> None:
-    used = set().union(*(re.findall(r"\x1b\[([0-9;]+)m", page(name, colours=True)) for name in PAGES))
-    numbers = {f"38;5;{Color.parse(colour).number}" for colour in COLOURS.values()}
-    assert used <= {"0", "1", "2", *numbers, *(f"1;{number}" for number in numbers)}
-    assert used & numbers
-
-
-def test_where_a_protocol_has_no_budgets_none_is_called_untried() -> None:
-    assert _untried(histories())
-    assert not _untried(histories(protocol="topic-deltas"))
 
 
 def write() -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from fencepost.api.answers.results import of_text
-from fencepost.api.asking.model_files import load_protocol
 from fencepost.api.calls import first_model as first
 from fencepost.api.calls.check import check
 from fencepost.explorers.program.ir.translate import translate
@@ -12,9 +11,8 @@ from fencepost.invariants.protocols import PROTOCOLS
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import few
-from tests.helpers.places import MACHINES, ROOT
+from tests.helpers.places import MACHINES
 from tests.helpers.written import file_of
-from tests.machines import mailbox
 
 CARELESS = file_of(
     """
@@ -198,23 +196,11 @@ def test_initial_among_the_actions_is_warned_of(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
-def test_a_model_without_a_witness_is_warned_of() -> None:
-    found = tuple(item for item in mailbox.PROPERTIES if item.kind != "sometimes")
-    warned = [check(mailbox.MACHINE, some, engine="plain", clients=1).warnings for some in (found, mailbox.PROPERTIES)]
-    assert [[item.kind for item in some] for some in warned] == [["no-witness"], []]
-
-
 def test_a_property_whose_parameter_has_no_value_is_warned_of(tmp_path: Path) -> None:
     head = "@always\ndef gifts_go_to_somebody(s, c"
     file = written(tmp_path, (head, head.replace("@always", "@always(n=Annotated[int, Range(2, C.losses)])") + ", n"))
     said = "gifts-go-to-somebody could not fail: its parameter 'n' has no value with these constants."
     assert found_in(file)["nothing-to-judge", "gifts-go-to-somebody"] == said
-
-
-def test_a_file_may_keep_properties_aside_and_import_actions(tmp_path: Path) -> None:
-    file = written(tmp_path, ("MACHINE = ", "SLOW = (forgotten,)\nMACHINE = "))
-    assert ("property-left-out", "forgotten") not in found_in(file)
-    assert load_protocol(ROOT / "docs" / "examples" / "fetch_from_anyone.py").left_out == ()
 
 
 @pytest.mark.parametrize("name", few(PROTOCOLS, 4))

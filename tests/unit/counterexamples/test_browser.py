@@ -18,12 +18,12 @@ from fencepost.counterexamples.browser.book import Book, Story, stories
 from fencepost.counterexamples.browser.serving import HOST, address, server
 from fencepost.counterexamples.browser.session import Session, described
 from fencepost.counterexamples.browser.setting import set_up
-from fencepost.counterexamples.browser.view import PARAMETERS, VIOLATED, arrival
+from fencepost.counterexamples.browser.view import VIOLATED, arrival
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import replay_text
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.program.subset.program import check, guards_of
-from fencepost.invariants.protocols import PROTOCOLS, protocol
+from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
@@ -94,15 +94,6 @@ def test_a_link_to_what_is_not_there_is_refused(asked: dict[str, Any], answer: s
         links.link("replication", **asked)
 
 
-def test_no_constant_is_called_like_a_part_of_a_link_and_parameters_are_explained_that_there_are() -> None:
-    for item in PROTOCOLS.values():
-        assert not {*links.KEYS, "story", "at"} & item.machine.constants.declared().keys()
-    named = {name for item in PROTOCOLS.values() for act in item.machine.actions for name, _ in act.params}
-    assert PARAMETERS.keys() <= named
-    about = asking()[1]("open", link="#replication")["about"]
-    assert about["actions"]["broker-crashes"]["parameters"] == {"kept": PARAMETERS["kept"]}
-
-
 @pytest.mark.parametrize(
     "name",
     [KIP_903, "kip101-weak-isr", "quorum-b36-kafka-12460", "hints-and-tokens-handled-first", "leader-discovery-hyp-6"],
@@ -155,23 +146,6 @@ def test_a_refusal_says_which_part_of_the_guard_decides_and_the_values_in_it() -
     assert why["values"] == ["image.leader=1", "leader=0"]
     [appends, *_] = ask("refusals", state=last, action="leader-appends")["refusals"]
     assert (appends["bound"], appends["values"]) == ("max_records", ["s.written=1", "c.max_records=1"])
-
-
-def test_without_a_guard_the_step_that_it_refused_can_be_taken() -> None:
-    _, ask = asking()
-    name = "follower-fetch 1"
-    before = ask("open", link="#kip320?replicas=2")
-    after = ask("open", link=links.link("kip320", constants={"replicas": 2}, removed=[name]))
-    assert after["about"]["removed"][0]["name"] == name
-
-    def counts(found: Any) -> tuple[int, int]:
-        act = next(item for item in found["views"][0]["actions"] if item["label"] == "follower-fetch")
-        return len(act["can"]), sum(why["count"] for why in act["cannot"] if why["name"] == name)
-
-    (could, refused), (can, left) = counts(before), counts(after)
-    assert refused
-    assert not left
-    assert can >= could
 
 
 def test_a_guard_that_is_named_twice_or_by_all_its_parts_is_taken_out_once() -> None:

@@ -13,7 +13,7 @@ from fencepost.api.calls import first_model as first
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.render.html import drawing
-from fencepost.counterexamples.render.story import GONE, LOST, RECEIVED, Mail, Story, story
+from fencepost.counterexamples.render.story import LOST, RECEIVED, Mail, Story, story
 from fencepost.counterexamples.replay import Replay, follow
 from fencepost.counterexamples.trace import ARCHIVE, Trace
 from fencepost.explorers.plain import search
@@ -118,18 +118,6 @@ def test_the_cast_says_who_an_index_is_who_sends_and_who_receives() -> None:
     assert "    participant E as environment" not in lines
 
 
-def test_the_cast_may_name_nobody_and_a_place_in_the_state() -> None:
-    found = told(history(*GIVEN[:4], cast=replace(lease.CAST, actors={"wants": "", "refuse": "last[holder]"})))
-    assert [event.actor and event.actor.title for event in found.events] == [None, None, "server", "client 1"]
-
-
-def test_a_step_tells_whom_the_cast_names() -> None:
-    made = history(*GIVEN[:1], cast=replace(lease.CAST, tells={"wants": "server"}))
-    [signal] = told(made).events[0].signals
-    assert (signal.sender.title, signal.receiver.title, signal.text) == ("client 0", "server", "informed in step 1")
-    assert "    P1->>P0: informed in step 1" in render("mermaid", made).splitlines()
-
-
 LANES = {
     "leader-discovery": ["controller", "broker", "client"],
     "hints-and-tokens": ["controller", "broker", "client"],
@@ -169,13 +157,6 @@ def test_the_cast_may_say_which_actions_lose_messages() -> None:
     cast = replace(lease.CAST, losses=("refuse",))
     found = told(history(*GIVEN[:4], "wants", "lose", cast=cast))
     assert [fate for *_, fate in ways(found)] == [LOST, RECEIVED, "in flight", RECEIVED]
-
-
-def test_a_message_that_a_step_takes_out_by_the_way_is_neither_received_nor_lost() -> None:
-    made = history("wants", "give", "wants", "take")
-    assert [fate for *_, fate in ways(told(made))] == [RECEIVED, RECEIVED, GONE]
-    assert "is removed in step 4" in render("mermaid", made)
-    assert '<span class="tag">taken out</span> <b>Ask 2</b>' in render("html", made)
 
 
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.long)])

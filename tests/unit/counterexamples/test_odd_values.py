@@ -14,7 +14,6 @@ from fencepost.counterexamples.replay import replay, rewrite, write
 from fencepost.counterexamples.trace import Trace, starting_points
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language import Property
 from fencepost.model.language.domains import BitSet, Flag, Member
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Step
@@ -100,28 +99,6 @@ def test_a_history_of_odd_names_and_values_goes_round(seed: int, tmp_path: Path)
 def test_what_is_left_out_of_the_model_or_the_folding_goes_round_too(tmp_path: Path) -> None:
     for number, guard in enumerate(guards(oddments.MACHINE)):
         goes_round(walked(number, removed=guard, normalize=False), tmp_path / "x.trace")
-
-
-SEND, LAY, LOOP = oddments.send, oddments.lay_aside, Step(oddments.loop, ())
-
-
-@pytest.mark.parametrize(
-    ("prop", "mood", "ja", "args"),
-    [
-        (oddments.nobody_is_low, oddments.Mood.FAR_BELOW, 0, ()),
-        (oddments.bleibt, oddments.Mood.NONE, 1, ()),
-        (oddments.wird_gross, oddments.Mood.GRÖSSER, 1, ()),
-        (oddments.kommt_an, oddments.Mood.loop, 0, (2, -4)),
-    ],
-)
-def test_what_is_shown_goes_round(prop: Property, mood: int, ja: int, args: tuple[int, ...], tmp_path: Path) -> None:
-    trace = Trace("Etwas", FOUND, oddments.C(), prop, (), initial=(-3, 3, 1), version="", args=args)
-    sent = Step(SEND, (int(mood), 2, 1, ja))
-    plain = trace.interpreter()
-    start = next(state for step, state in starting_points(plain) if step.args == trace.initial)
-    (parcel,) = plain.apply(start, sent).after[0]
-    steps = (sent, Step(LAY, (parcel,)), *((LOOP, LOOP) if args else ()))
-    goes_round(replace(trace, steps=steps, loop=3 if args else None), tmp_path / "x.trace")
 
 
 def test_minus_one_is_a_number_where_a_range_begins_below_it_and_earlier_traces_say_none(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Settings that prevent a history, and shortest traces that show faults as late as possible."""
 
-import re
 from dataclasses import replace
 from itertools import product
 
@@ -9,7 +8,6 @@ from fencepost.counterexamples.prevention import is_prevented
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import Trace
-from fencepost.explorers import paths
 from fencepost.explorers.paths import with_late_faults
 from fencepost.invariants.protocols import Protocol, protocol
 from fencepost.model.language import Property
@@ -79,16 +77,6 @@ def test_whether_a_history_is_prevented_is_what_brute_force_says(prop: Property)
     assert said == {True, False}
 
 
-def test_the_page_of_a_recorded_history_is_no_deadlock_and_names_what_it_breaks() -> None:
-    made = follow(replace(trace_of(NEVER_TWO), prop=None, recorded="t-0, offsets 1 to 9"))
-    page = " ".join(render("html", made).split())
-    assert not re.search("Deadlock|No action is enabled", page)
-    assert "<b>never-two</b>, first in step 2: The number is never 2." in page
-    assert "<b>never-to-two</b>, first in step 2" in page
-    shorter = follow(replace(made.trace, steps=TWICE[:1]))
-    assert "It violates no guarantee of the model." in render("html", shorter)
-
-
 def test_the_page_of_a_difference_says_so_and_that_of_a_deadlock_too() -> None:
     made = follow(replace(trace_of(NEVER_TWO), prop=None, kafka="4.1.2"))
     assert "After the last step, Kafka 4.1.2 behaves differently from the model." in render("html", made)
@@ -130,10 +118,3 @@ def test_a_fault_moves_as_far_as_it_can_to_one_end(prop: str, before: tuple[str,
     assert (made.states[-1], made.length, labels(made)) == (found.states[-1], found.length, after)
     for state, step, following in zip(made.states, made.steps, made.states[1:], strict=False):
         assert plain.apply(state, step).after == following
-
-
-def test_a_long_history_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = Interpreter(REPLICATION.machine, constants())
-    found = path_of(plain, *EARLY)
-    monkeypatch.setattr(paths, "LONGEST", 2)
-    assert with_late_faults(plain, found, REPLICATION.select(("leader-has-committed",))[0]) is found

@@ -21,7 +21,7 @@ from fencepost.counterexamples.trace import ARCHIVE, Trace, trace_of
 from fencepost.explorers.liveness.shown import Shown, every_instance, of_which, retrace, shown
 from fencepost.explorers.plain import search
 from fencepost.explorers.symbolic.proof import prove
-from fencepost.explorers.verdict import Options, Reach, Verdict
+from fencepost.explorers.verdict import Options, Reach
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import Property, Range, action, at_most, leads_to, strong, weak
@@ -226,27 +226,6 @@ def written(folder: Path, prop: Property, graph: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize(
-    ("prop", "graph", "verdict", "actions", "loop"),
-    [
-        (COMES, ROUND, "violated", "b to=1\nb to=0\n", 0),
-        (LEAVES, "a 0>1", "violated", "a to=1\n", 1),
-        (COSTS, PATH, "worst", "a to=1\na to=4\n", None),
-        (SPINS, ROUND, "violated", "b to=1\nb to=0\n", 0),
-    ],
-)
-def test_a_trace_is_written_read_and_replayed(
-    tmp_path: Path, prop: Property, graph: str, verdict: str, actions: str, loop: int | None
-) -> None:
-    file = written(tmp_path, prop, graph)
-    made = replay(file, lambda _: FOUND)
-    assert (made.trace.verdict, made.path.loop, made.text) == (verdict, loop, file.read_text())
-    assert made.verdict is (Verdict.HOLDS if verdict == "worst" else Verdict.VIOLATED)
-    told = file.read_text().split("----\n")[1]
-    assert told.replace("loop:\n", "") == actions
-    assert (told.count("loop:") == 1) == (loop is not None)
-
-
 EDITS = [
     (COMES, ROUND, "loop:\n", "", "this trace has no loop. Write a line `loop:`"),
     (COMES, ROUND, "loop:\nb to=1\n", "b to=1\nloop:\n", "the loop is not closed"),
@@ -279,13 +258,6 @@ def test_an_edited_trace_that_shows_nothing_is_refused(
     with pytest.raises(UsageError) as caught:
         replay(file, lambda _: FOUND)
     assert message in str(caught.value)
-
-
-def test_a_trace_of_a_state_property_has_no_loop(tmp_path: Path) -> None:
-    file = tmp_path / "x.trace"
-    file.write_text("format: 1\ntitle: x\nprotocol: maze\ninitial: node=0\nverdict: deadlock\n----\nloop:\n----\n")
-    with pytest.raises(UsageError, match="must end in its last step, without a loop"):
-        replay(file, lambda _: FOUND)
 
 
 def test_diagrams_tell_the_loop(tmp_path: Path) -> None:

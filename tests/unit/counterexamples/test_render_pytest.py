@@ -14,7 +14,7 @@ from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import fencepost
 from tests.helpers.parameters import few
-from tests.helpers.traces import lamps_trace, mailbox_trace
+from tests.helpers.traces import mailbox_trace
 from tests.machines import mailbox
 
 FILES = sorted(ARCHIVE.glob("*.trace"))
@@ -36,11 +36,6 @@ def test_every_archived_trace_is_a_test_that_passes(file: Path) -> None:
     name = run(render("pytest", made))
     said = "shown" if made.trace.worst else made.trace.verdict
     assert name == f"test_{made.trace.protocol.name}_{made.trace.prop.name}_is_{said}_by_this_history".replace("-", "_")
-
-
-def test_quotes_and_backslashes_in_a_title_do_not_end_the_text() -> None:
-    text = render("pytest", follow(lamps_trace(title='He said """no\\way"""', why='"')))
-    compile(text, "pasted.py", "exec")
 
 
 def test_a_pasted_test_of_an_own_protocol_finds_its_model_and_fails_when_the_model_has_changed(tmp_path: Path) -> None:

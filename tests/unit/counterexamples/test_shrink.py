@@ -7,11 +7,10 @@ from typing import Any
 import fencepost.counterexamples.shrink as shrinking
 import pytest
 from fencepost.api.calls.shrink import ShrinkResult
-from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import follow, write
-from fencepost.counterexamples.shortening import Attempts, lower, named, simpler, sizes, without
+from fencepost.counterexamples.shortening import Attempts, simpler, sizes, without
 from fencepost.counterexamples.shrink import Limits, Shrunk, shrink
-from fencepost.counterexamples.trace import ARCHIVE, Trace, trace_of_path
+from fencepost.counterexamples.trace import Trace, trace_of_path
 from fencepost.explorers.program.removal import find_guard
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
@@ -19,9 +18,9 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import sized
-from tests.helpers.traces import lamps_trace, mailbox_trace
+from tests.helpers.traces import lamps_trace
 from tests.helpers.written import machine_of
-from tests.machines import dial, grid, lamps, mailbox
+from tests.machines import grid, lamps, mailbox
 
 LIMITS = Limits(seconds=3600, workers=1)
 FOREVER = float("inf")
@@ -91,56 +90,11 @@ def test_planted_bugs_shrink_to_their_known_size(
         assert values[constant] == trace.constants.values[constant]
 
 
-@pytest.mark.long
-def test_lower_constants_do_not_cost_the_shortest_trace() -> None:
-    # at metadata_lag=2, which longer traces do with, the shortest one has 11 states, and at the default 10
-    trace = walked("replication", "leader-has-committed", PLANTED[-1][2])
-    made = shrink(trace, LIMITS)
-    assert made.before_lowering
-    assert "nor with the original ones" in made.reach
-    assert made.path.length == 10
-    assert made.trace.constants.values["metadata_lag"] == 3
-
-
-def test_a_step_whose_message_is_gone_takes_the_one_most_like_it_or_is_passed_over() -> None:
-    trace = mailbox_trace("requests-run-once", deduplicate=0)
-    attempts = Attempts(trace, FOREVER)
-    assert attempts.take(trace.steps) == trace.steps
-    sends = [step for step in trace.steps if step.action.name.startswith("send")]
-    serves = [step for step in trace.steps if step.action.name == "serve"]
-    assert sends
-    assert serves
-    other = Step(serves[0].action, ((serves[0].args[0][0], 99, *serves[0].args[0][2:]),))
-    assert attempts.take(tuple(other if step is serves[0] else step for step in trace.steps)) == trace.steps
-    assert attempts.take((serves[0], *trace.steps)) == trace.steps
-    assert attempts.take(()) is None
-
-
 def test_steps_that_are_not_needed_are_left_out_alone_and_in_pairs() -> None:
     quiet, loud = (0, 0), (0b111, 1)
     trace = lamps_trace(lamps.some_lamp_is_dark, quiet, (0b1, 0), (0b10, 1), loud)
     assert [step.args for step in without(Attempts(trace, FOREVER), trace.steps)] == [loud]
     assert [step.args for step in simpler(Attempts(trace, FOREVER), (trace.steps[3],))] == [(0b111, 0)]
-
-
-def test_steps_with_negative_parameters_are_kept_and_brought_nearer_to_0() -> None:
-    steps = tuple(Step(dial.turn, (to,)) for to in (2, -1, -3))
-    found = Protocol(dial.MACHINE, dial.PROPERTIES)
-    trace = Trace("Turned", found, dial.C(), dial.stays_near, steps)
-    attempts = Attempts(trace, FOREVER)
-    assert without(attempts, steps) == steps[2:]
-    assert [step.args for step in simpler(attempts, steps[2:])] == [(-2,)]
-    assert attempts.take((Step(dial.turn_up, (-1,)), steps[2])) == steps[2:]
-    assert shrink(trace, LIMITS).trace.steps == (Step(dial.turn, (-2,)),)
-
-
-def test_steps_out_of_the_domain_of_lower_constants_do_not_happen() -> None:
-    trace = read(ARCHIVE / "kip101-weak-isr.trace").trace
-    lowered = lower(trace, FOREVER)
-    assert len(follow(lowered).path.states) == len(trace.steps) + 1
-    constants = trace.protocol.machine.set_constants({**trace.constants.values, "max_leader_epoch": 0})
-    assert Attempts(replace(trace, constants=constants), FOREVER).take(trace.steps) is None
-    assert named(trace, "replicas") == 2
 
 
 def test_a_deadlock_and_a_witness_are_shortened_too() -> None:

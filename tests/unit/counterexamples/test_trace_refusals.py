@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 from fencepost.counterexamples.reader import read
-from fencepost.counterexamples.replay import first_difference, replay, write
+from fencepost.counterexamples.replay import replay, write
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language import action, require
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.blocks import blocks
 from tests.helpers.commands import fencepost
-from tests.helpers.traces import KIP101, LAMPS, lamps_trace, lookup, mailbox_trace, message
+from tests.helpers.traces import KIP101, LAMPS, lamps_trace, mailbox_trace, message
 from tests.machines import lamps
 from tests.machines.lamps import C, Lamps, Room
 
@@ -182,17 +182,6 @@ def test_an_edited_step_that_can_happen_is_one_that_differs_from_what_is_recorde
         "the states were written. Check the steps, then update the "
         f'states with `fencepost.replay("x.trace", model="{lamps.__file__}", rewrite=True)`.'
     )
-
-
-def test_a_step_that_differs_below_its_first_line_is_one_that_differs(here: Path) -> None:
-    trace = mailbox_trace("requests-run-once", deduplicate=0, clients=2)
-    text = write(here, trace).text
-    step = next(number for number, step in enumerate(trace.steps, 1) if step.action.label == "serve")
-    title = next(line for line in text.splitlines() if line.startswith(f"{step} serve"))
-    folded, other = (title.replace("client=0,number", f"client={client},\n      number") for client in (0, 1))
-    found = first_difference(replace(read(here, lookup), recorded=(folded + "\n").splitlines(), states=1), other)
-    assert found is not None
-    assert found.step == step
 
 
 def test_states_that_are_cut_off_are_no_change_of_the_model(here: Path) -> None:

@@ -2,22 +2,17 @@
 
 import io
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fencepost.counterexamples.history import folded
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import Replay, follow, replay, rewrite, write
-from fencepost.counterexamples.states import Change, changes, parts
 from fencepost.counterexamples.text import render
 from fencepost.counterexamples.trace import ARCHIVE, trace_of
 from fencepost.explorers.plain import search
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.cluster.state import State
 from fencepost.model.language.errors import MismatchError, UsageError
-from fencepost.model.language.records import Key
 from rich.console import Console
 
 from tests.helpers.parameters import few
@@ -104,12 +99,6 @@ def test_trace_that_does_not_replay_is_a_mismatch_and_is_not_written(here: Path)
 # -- the format
 
 
-def test_switches_that_are_as_usual_stand_apart_from_what_matters() -> None:
-    head = lamps_trace(constants=lamps.C(stuck=1), version="sticky").head()
-    told = re.findall("^(?:constants|defaults).*$", head, re.MULTILINE)
-    assert told == ["constants: lamps=3", "defaults: stuck=true"]
-
-
 @pytest.mark.parametrize("written", ["{again=no,number=1,client=0}", "{client=0,\n  number=1,\n  again=no}"])
 def test_message_is_read_with_its_fields_in_any_order_and_folded_after_commas(written: str, here: Path) -> None:
     trace = mailbox_trace("requests-run-once", deduplicate=0, clients=2)
@@ -122,12 +111,6 @@ def test_comments_blank_lines_and_folded_lines_are_read(here: Path) -> None:
     text = text.replace("replicas=2 log_size=2", "replicas=2\n  log_size=2")
     here.write_text("# a story\n\n" + text)
     assert read(here).trace == read(ARCHIVE / "kip101-weak-isr.trace").trace
-
-
-def test_constants_that_are_left_out_have_their_defaults(here: Path) -> None:
-    given = "constants: replicas=2 log_size=2 max_records=2 max_leader_epoch=2\n"
-    here.write_text(KIP101.replace(given, "constants: replicas=2\n"))
-    assert replay(here).trace == read(ARCHIVE / "kip101-weak-isr.trace").trace
 
 
 # -- rewriting
@@ -185,26 +168,6 @@ def test_a_trace_from_before_the_model_got_a_constant_and_fields_of_it_replays_a
     assert (again.trace, again.path, again.verdict) == (made.trace, made.path, Verdict.VIOLATED)
 
 
-def test_what_stands_behind_the_end_of_a_log_is_not_hidden() -> None:
-    zero: Key = (0, 0, 0, (0, 0, 0, 0), 0, (0, 0, 0))
-    stray: Key = (0, 0, 0, (1, 0, 0, 4), 1, (0, 0, 0))
-    assert changes(lamps.Room, zero, stray)[0] == Change("", "history", "[]", "[0:{0} | 3:{2}]")
-
-
-def test_equal_messages_are_counted_and_of_one_that_was_folded_the_fields_that_differ_are_told() -> None:
-    key = follow(mailbox_trace("everyone-is-done", clients=1)).path.start
-    none, one, two, first = ((*key[:2], bag, *key[3:]) for bag in ((), (AGAIN,), (AGAIN, AGAIN), ((0, 1, 0),)))
-    assert changes(mailbox.State, one, two) == [Change("", "requests", "", "{client=0,number=1,again=yes}")]
-    assert changes(mailbox.State, two, key) == [Change("", "requests", "{client=0,number=1,again=yes}", "")] * 2
-    assert folded(mailbox.State, first, one) == "requests: again no -> yes"
-    assert folded(mailbox.State, first, none) == "requests - {client=0,number=1,again=no}"
-    assert not folded(mailbox.State, first, first)
-
-
-AGAIN = (0, 1, 1)
-"""A request that is sent again, as a key."""
-
-
 def shown(made: Replay, width: int = 100) -> str:
     text = io.StringIO()
     Console(file=text, width=width, color_system=None).print(render(made.trace, made.path))
@@ -233,21 +196,6 @@ def test_show_tells_each_step_with_its_sentence_and_what_it_changed() -> None:
     ) in text
 
 
-def test_show_ends_in_the_sentence_of_the_property_and_in_when_it_does_not_apply() -> None:
-    def told(_s: lamps.Room, _c: lamps.C) -> bool:
-        """Some lamp
-        is dark.
-
-        Does not apply at night.
-
-        A note on how it is computed.
-        """
-        return False
-
-    trace = lamps_trace(replace(lamps.some_lamp_is_dark, function=told))
-    assert shown(follow(trace)).endswith("is violated: 2 states\nSome lamp is dark.\nDoes not apply at night.\n")
-
-
 def test_a_step_shows_what_the_action_did_and_apart_from_it_what_normalize_folded() -> None:
     made = replay(ARCHIVE / "replication-b02-kip-279-three-records.trace")
     step = made.states.split("\n\n")[8]
@@ -264,21 +212,9 @@ def test_a_step_shows_what_the_action_did_and_apart_from_it_what_normalize_folde
     assert text.count("marks changes made by the model's `normalize` after a step") == 1
 
 
-def test_ghosts_and_budgets_stand_after_the_protocol_s_own_fields() -> None:
-    start = parts(State, replay(ARCHIVE / "replication-b13-kip-497.trace").path.start)
-    assert all(not cell.name.startswith(("ghost_", "budget")) for part in start[:-1] for cell in part.cells)
-    assert {cell.name.partition(".")[0].partition("_")[0] for cell in start[-1].cells} == {"budget", "ghost"}
-
-
 def test_show_breaks_no_title_and_no_value_at_any_width_and_takes_nothing_for_markup() -> None:
     made = replay(ARCHIVE / "replication-b13-kip-497.trace")
     words = set(re.split(r"[\s,]+", shown(made, 400)))
     for width in (60, 80, 95, 100, 120):
         assert set(re.split(r"[\s,]+", shown(made, width))) <= words | {"replica"}, width
     assert "[bold]" in shown(follow(lamps_trace(title="[bold] lamps")))
-
-
-def test_show_tells_messages_and_steps_that_change_nothing() -> None:
-    text = shown(follow(mailbox_trace("everyone-is-done", clients=1)))
-    assert all(f"     requests {sign} {{client=0,number=1,again=no}}\n" in text for sign in "+-")
-    assert "nothing changes" not in text

@@ -17,7 +17,7 @@ from fencepost.model.language.interpreter import Step
 
 from tests.agreement.test_beside import SESSIONS, files_of
 from tests.helpers.parameters import few
-from tests.helpers.traces import lamps_trace, mailbox_trace
+from tests.helpers.traces import lamps_trace
 from tests.helpers.written import machine_of, module_of
 
 FILES = sorted(
@@ -58,13 +58,6 @@ def test_every_archived_violation_has_a_condition_that_is_not_as_it_must_be(file
 def test_the_culprit_is_named_in_words_of_the_property(name: str, values: str, condition: str, operands: str) -> None:
     found = of_file(f"{name}.trace")
     assert (str(found), found.condition, found.operands) == (values, condition, operands)
-
-
-def test_a_witness_and_a_deadlock_have_none() -> None:
-    for trace in (mailbox_trace("everyone-is-done", clients=1), mailbox_trace(None, clients=1)):
-        made = follow(trace)
-        assert violating_binding(trace, made.path) is None
-        assert violated_for(trace, made.path) == trace.finding
 
 
 def judged(prop: Property) -> ViolatingBinding:

@@ -1,21 +1,18 @@
 """A guard removed at run time in compiled code acts as if removed by the plain semantics; its purpose is found."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pytest
-from fencepost.counterexamples.replay import replay, write
-from fencepost.counterexamples.trace import trace_of
 from fencepost.explorers import plain
 from fencepost.explorers.evidence.ablation import Ablation, Purpose, RowOutcome, explore_rows, rows_of, settings
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.masked import MaskedSearch, same_states
 from fencepost.explorers.program.removal import Guard, find_guard, guards, without
-from fencepost.explorers.verdict import Options, Verdict
+from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, Property
-from fencepost.model.language.errors import DomainError, MismatchError, UsageError
+from fencepost.model.language.errors import DomainError, MismatchError
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers import search as reference
@@ -147,34 +144,6 @@ def kip320() -> Matrix:
     return matrix("kip320", {"replicas": 3}, Options(max_states=1_500_000))
 
 
-NEEDED_IN_KIP320 = {
-    "follower-fetch 1": (8, 8),  # the epoch comparison of the fetch
-    "leader-expand-isr 5": (14, 12),  # the high watermark has reached this epoch
-    "become-follower-and-truncate 3": (15, 15),  # the epoch comparison when truncating
-    "leader-expand-isr 4": (9, 9),  # the follower has reached the high watermark
-    "leader-increase-high-watermark 2a": (9, 9),  # the epoch comparison of the high watermark
-}
-"""By guard: the lengths of the shortest histories without it that violate weak-isr and strong-isr."""
-
-
-@pytest.mark.long
-@pytest.mark.xdist_group("kip320-3")
-def test_every_guard_of_kip320_is_classified_and_each_that_a_reader_would_name_is_needed(kip320: Matrix) -> None:
-    for name, (weak, strong) in NEEDED_IN_KIP320.items():
-        outcome, lengths = kip320[name], {"weak-isr": weak, "strong-isr": strong}
-        assert (outcome.purpose, set(outcome.broken)) == (Purpose.NEEDED, set(lengths)), name
-        assert {item.name: item.path.length for item in outcome.result.properties if item.path} == lengths, name
-    assert len(kip320) == 29
-    assert Purpose.UNDETERMINED not in {item.purpose for item in kip320.values()}
-    assert {name for name, item in kip320.items() if item.purpose is Purpose.BOUND} == {
-        "controller-elect-leader 1", "controller-shrink-isr 1", "leader-write 2",
-    }  # fmt: skip
-    assert {name for name, item in kip320.items() if item.purpose is Purpose.IMPLIED} == {
-        "become-follower-and-truncate 1", "leader-shrink-isr 2", "leader-write 3",
-        "become-leader 1",  # an epoch that is not decided names no leader
-    }  # fmt: skip
-
-
 @pytest.mark.xdist_group("planted")
 @pytest.mark.parametrize("workers", [1, 3])
 def test_planted_guards_are_told_apart(workers: int) -> None:
@@ -198,13 +167,6 @@ def test_the_first_state_from_which_a_step_leaves_its_domain_is_named(
     departure = search.departure()
     assert (departure.path.states[-1][:2], search.left_steps) == (last, left)
     assert message in departure.message
-
-
-def test_a_guard_refuses_whatever_the_others_say() -> None:
-    search = masked("places", {}, options=Options(workers=2))
-    search.run()
-    asked = guards(search.machine)
-    assert {item.name: count for item, count in search.refusals(asked).items()} == {"right 1": 6, "up 1": 10, "up 2": 0}
 
 
 def test_refusals_are_not_counted_where_a_number_is_too_long_for_compiled_code() -> None:
@@ -279,27 +241,3 @@ def test_kernels_refuse_constants_that_they_have_no_room_for() -> None:
     message = r"the compiled code has room for {'many': 2}, but the constants are C\(many=3\)"
     with pytest.raises(MismatchError, match=message):
         MaskedSearch(ablation.machine, larger, ablation.properties, ALONE, kernels=ablation.kernels)
-
-
-@pytest.mark.long
-@pytest.mark.xdist_group("kip320-3")
-def test_the_trace_of_a_cell_is_written_and_replayed_without_its_guard(kip320: Matrix, tmp_path: Path) -> None:
-    outcome = kip320["leader-expand-isr 4"]
-    assert isinstance(outcome.row, Guard)
-    trace = trace_of(outcome.result, "weak-isr", removed=outcome.row)
-    write(tmp_path / "cell.trace", trace)
-    text = (tmp_path / "cell.trace").read_text()
-    assert "removed: leader-expand-isr 4: l.high_watermark == 0 or" in text
-    made = replay(tmp_path / "cell.trace")
-    assert (made.verdict, made.path.length) == (Verdict.VIOLATED, 9)
-    for name, changed, says in (
-        (
-            "whole",
-            "".join(line for line in text.splitlines(True) if "removed:" not in line),
-            "is not possible: the guard",
-        ),
-        ("other", text.replace("4: l.high", "4: r.high"), r"is `l[.]high_watermark == 0 or"),
-    ):
-        (tmp_path / f"{name}.trace").write_text(changed)
-        with pytest.raises(UsageError, match=says):
-            replay(tmp_path / f"{name}.trace")

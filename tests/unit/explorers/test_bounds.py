@@ -9,7 +9,6 @@ from fencepost import api
 from fencepost.api.answers import growing
 from fencepost.api.answers.growing import Change, Growth
 from fencepost.explorers import plain
-from fencepost.explorers.native import expansion
 from fencepost.explorers.program.ir.oversights import unshared_bounds
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search as native
@@ -18,7 +17,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import DomainError, UsageError
 
 from tests.agreement.test_beside import SESSIONS, SHARED, files_of
-from tests.helpers.commands import fencepost, refused
+from tests.helpers.commands import fencepost
 from tests.helpers.written import file_of, machine_of, module_of
 from tests.unit.explorers.test_ablation import SHIFTED
 
@@ -225,15 +224,6 @@ def test_a_bound_is_its_guards_own_if_a_larger_one_closes_none_and_narrows_no_do
     assert ("n" in unshared_bounds(translate(machine))) is alone
 
 
-def test_a_bound_is_counted_no_more_after_the_level_with_enough_states(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = counts(errands_of(days=4, errands=4))
-    for module in (plain, expansion):
-        monkeypatch.setattr(module, "ENOUGH", 3)
-    few = errands_of(days=4, errands=4)
-    assert 3 <= counts(few)["holidays"].states < whole["holidays"].states
-    assert errands_of(native, Options(workers=2), days=4, errands=4).bounds == few.bounds
-
-
 def test_a_search_that_goes_on_from_a_checkpoint_counts_what_one_in_one_go_does(tmp_path: Path) -> None:
     values: dict[str, Any] = {"days": 4, "errands": 4}
     expected, kept = errands_of(native, **values).bounds, str(tmp_path / "kept")
@@ -251,16 +241,6 @@ def test_every_budget_of_every_protocol_is_declared_as_a_bound_but_one_that_a_ru
         if any(".budget." in f".{path}" for _, path in guard.reads) and guard.bound is None
     ]
     assert silent == [("leader-discovery", "client_fails_to_validate")]
-
-
-def test_a_result_says_which_bounds_were_reached() -> None:
-    found = api.check("kip320", replicas=2)
-    data = found.to_dict()
-    assert [item.constant for item in found.bounds_reached] == ["log_size", "max_records", "max_leader_epoch"]
-    by_name = {item["constant"]: item for item in data["bounds_reached"]}
-    assert by_name["max_leader_epoch"] == {"constant": "max_leader_epoch", "value": 2, "refused": 4_926}
-    assert by_name["log_size"] == {"constant": "log_size", "value": 2, "refused": 0, "together": True}
-    assert data["bounds_not_reached"] == []
 
 
 def grown(*asked: Any, **options: Any) -> Growth:
@@ -335,17 +315,6 @@ def test_growth_keeps_the_answer_where_a_raised_bound_makes_the_model_go_wrong(e
     assert growth.open == ("drops",)
 
 
-def test_larger_values_of_a_bound_that_only_its_guards_read_add_no_state() -> None:
-    found = api.check(shelf.MACHINE, shelf.PROPERTIES)
-    assert [item.constant for item in found.bounds if item.reached] == []
-    larger = {
-        name: api.check(shelf.MACHINE, shelf.PROPERTIES, constants={name: 5}).distinct
-        for name in shelf.MACHINE.constants.declared()
-    }
-    assert {name for name, distinct in larger.items() if distinct > found.distinct} == {"layers", "labels", "places"}
-    assert found.bounds_unshared == {"books", "notes", "cracks"}
-
-
 def test_a_page_says_of_which_bounds_larger_values_may_add_states() -> None:
     page = " ".join(fencepost("check", shelf.__file__, "--grow", "10s", "-v").stdout.split())
     free = "books=3, notes=3, cracks=3: larger values add no states"
@@ -362,10 +331,6 @@ def test_after_a_check_that_did_not_end_nothing_is_settled() -> None:
     growth = grown(shelf.MACHINE, shelf.PROPERTIES, max_states=2, grow=10)
     assert (growth.settled, growth.properties) == ((), ())
     assert growth.why_stopped.startswith("the check did not finish")
-
-
-def test_growth_of_the_catalogue_is_refused() -> None:
-    assert "--grow does not apply to runs of the catalogue" in refused("check", "--grow", "1m")
 
 
 def test_a_larger_bound_than_there_may_be_is_not_tried() -> None:

@@ -68,15 +68,6 @@ def test_a_missing_folder_is_made_for_this_user_alone_whatever_the_umask(
     assert [mode(folder), mode(folder.parent)] == [0o700, 0o700]
 
 
-def test_the_folder_is_named_else_in_the_user_s_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert cache.cache_folder() == (tmp_path / "home/.cache/fencepost").resolve()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache.cache_folder() == (tmp_path / "xdg/fencepost").resolve()
-    assert named(monkeypatch, tmp_path / "named") == (tmp_path / "named").resolve()
-
-
 def test_in_a_folder_that_others_can_read_a_private_one_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,20 +149,6 @@ def test_an_unnamed_cache_that_cannot_be_trusted_is_replaced_by_a_private_folder
     assert folder != planted
     assert not folder.exists()
     assert ran.stderr.count("note: the cache cannot be used: other users can write to") == 1
-
-
-def test_the_stand_in_is_private_announced_once_and_serves_started_processes(
-    exposed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(exposed.parent))
-    monkeypatch.setenv("FENCEPOST_CACHE", "")
-    folder = cache.cache_folder()
-    assert cache.cache_folder() == folder
-    assert mode(folder) == 0o700
-    assert capsys.readouterr().err.count("note:") == 1
-    ran = asked_elsewhere(exposed.parent, FENCEPOST_CACHE=os.environ["FENCEPOST_CACHE"])
-    assert ran.stdout.strip() == str(folder)
-    assert folder.exists()
 
 
 def test_a_read_only_folder_is_refused_if_named_and_replaced_otherwise(

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fencepost.api.calls.compare import OnlyOneSide
-from fencepost.cli.commands.compare import _print_only
 from fencepost.explorers.evidence.diff import Difference, compare
 from fencepost.explorers.evidence.space import Space, choose_fields, everything, observe_fields, observe_views
 from fencepost.explorers.native.compile import compiled
@@ -20,7 +18,6 @@ from fencepost.model.language import Machine, always
 from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Key, Record, key_of
-from rich.console import Console
 
 from tests.helpers.commands import data_of, fencepost, refused
 from tests.helpers.parameters import few, words
@@ -328,18 +325,6 @@ def test_steps_are_read_where_a_machine_has_more_step_properties_than_64() -> No
     assert rooms == [len(properties)]
 
 
-@pytest.mark.parametrize("columns", [60, 100])
-def test_the_last_step_is_folded_between_values_and_has_the_arrows_of_traces(columns: int) -> None:
-    last = tuple(f"replica[{n}]: status none -> {{by={n},member_epoch=[0,0]}}" for n in range(4))
-    console = Console(width=columns, record=True)
-    _print_only(console, OnlyOneSide("b", 2, 0, ("serve",), last), "the first state")
-    told = console.export_text()
-    assert "->" not in told
-    for number in range(4):
-        assert f"none → {{by={number},member_epoch=[0,0]}}" in told
-    assert max(map(len, told.splitlines())) <= columns
-
-
 def test_a_users_file_is_compared_with_another_or_with_a_setting_and_the_first_difference_is_shown() -> None:
     found = fencepost("compare", str(HERE / "planted.py"), respelt.__file__, "--quiet", "-v")
     assert found.exit_code == 0, found.output
@@ -365,15 +350,6 @@ def test_a_users_file_is_compared_with_another_or_with_a_setting_and_the_first_d
 )
 def test_what_cannot_be_compared_is_refused(sides: str, says: str) -> None:
     assert says in refused(*words(f"compare {sides} --quiet"))
-
-
-@pytest.mark.parametrize(
-    "settings", [("left=2 right=3", "left=3 right=2"), ("", "used=1"), ("", "top=200"), ("", "room=200")]
-)
-def test_states_of_other_sizes_are_not_compared(settings: tuple[str, str]) -> None:
-    assert "different state fields, so they cannot be compared. Arrays or numbers differ in size." in refused(
-        "compare", f"{file_of(BENCHES, 'benches')} {settings[0]}", settings[1], "--quiet"
-    )
 
 
 def test_states_are_compared_where_only_the_ends_of_numbers_differ() -> None:

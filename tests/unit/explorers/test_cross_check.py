@@ -11,11 +11,10 @@ import pytest
 from fencepost.cli.failures import explain
 from fencepost.cli.status import Exit
 from fencepost.explorers.cross_check import CrossCheck, CrossCheckError, Partitions, cross_check, draw
-from fencepost.explorers.native.compile import begin, generate, load
+from fencepost.explorers.native.compile import begin, generate
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result
-from fencepost.invariants.protocols import protocol
 from fencepost.model.language import Machine, eventually, weak
 
 from tests.helpers.parameters import few
@@ -104,15 +103,6 @@ def test_true_code_agrees_in_every_state_and_what_is_changed_then_is_noticed(mon
     assert cross_check(made, result, None).of == 29 * 30 // 2
 
 
-def test_exact_code_that_a_search_changed_to_agrees_too() -> None:
-    found = protocol("kip320")
-    constants = found.machine.set_constants({"replicas": 2})
-    made = Search(found.machine, constants, (), Options(workers=1))
-    result = made.run()
-    made.change_to(load(made.kernels.source.specialize(constants)))
-    assert cross_check(made, result, 300).states == 300
-
-
 def at_the_end(s: Any, c: Any) -> bool:
     return s.x == c.side and s.y == c.side
 
@@ -148,13 +138,6 @@ def test_a_state_that_differs_is_our_error_whatever_is_found_of_behaviours(monke
             search(TRUE, constants, (inside, prop), Options(workers=1, cross_check=1000), kernels=kernels)
         assert order == ["judge", "cross_check"]
         assert explain(caught.value)[0] == Exit.WRONG
-
-
-def test_what_a_sample_excludes() -> None:
-    said = "if 1 in 290 states were wrong, the sample would have detected it with probability 0.999"
-    assert str(CrossCheck(2_000, 10**6)).endswith(said)
-    assert CrossCheck(7, 7).whole
-    assert str(CrossCheck(7, 7)) == "all 7 expanded states were cross-checked against the plain semantics"
 
 
 def test_the_probability_that_is_stated_is_that_of_noticing() -> None:

@@ -226,17 +226,6 @@ def test_a_grid_says_what_each_setting_tolerates(tmp_path: Path) -> None:
     assert fencepost("replay", "--model", VAULT, *files).exit_code == 0
 
 
-@pytest.mark.long
-def test_fingerprints_give_the_same_front_with_a_probability_of_omission() -> None:
-    asked = ("--grid", "copies=1,2,3")
-    whole, compact = grid_of(*asked), grid_of(*asked, "--compact")
-    for point, other in zip(whole["grid"], compact["grid"], strict=True):
-        assert point["omission"] == 0 < other["omission"] < 1e-12
-        other["omission"] = 0
-    assert compact == whole
-    assert "a state was missed with a probability of at most" in " ".join(lines_of(vault_faults(*asked, "--compact")))
-
-
 def test_a_property_on_request_is_asked(tmp_path: Path) -> None:
     asked = vault.no_two_are_lost_at_once
     protocol = Protocol(vault.MACHINE, (vault.a_copy_is_left,), on_request=(asked,))

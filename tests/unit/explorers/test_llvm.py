@@ -10,25 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 from fencepost.explorers.native import compile as compiling
-from fencepost.explorers.native.layout import layout_of, moves
+from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.libraries import HUGE, Library, reserved
 from fencepost.explorers.native.llvm.objects import compiled
 from fencepost.explorers.native.llvm.types import Unit, number
 from fencepost.explorers.native.lower.code import Code
-from fencepost.explorers.native.lower.module import Module, Plain
+from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import LEAST, MOST, At, BinaryOp, Failure, Slot, UnaryOp
-from fencepost.explorers.program.ir.program import inside
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.program.subset.kinds import INT
-from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language.interpreter import Interpreter
 
 from tests.agreement.test_keys import plain_hash
-from tests.helpers.engines import layout_under
 from tests.machines import id_sequence
-from tests.unit.explorers.test_native_errors import wide
 
 LEVELS = (0, 1, 2, 3)
 NUMBERS = [
@@ -183,10 +178,6 @@ def binary(item: BinaryOp, right: nodes.Expression = B, checks: frozenset[Failur
     return nodes.Binary(item, A, right, at=HERE, checks=checks)
 
 
-def literal(value: int) -> nodes.Literal:
-    return nodes.Literal(value, at=HERE, low=value, high=value)
-
-
 def node_kernels(made: dict[str, nodes.Expression], level: int) -> Callable[[str, int, int], tuple[int, int]]:
     """Return a function that calls a kernel of two numbers: its result, and its error code."""
     module = Module(translate(id_sequence.MACHINE), layout_of(id_sequence.State, id_sequence.MACHINE.set_constants({})))
@@ -233,71 +224,6 @@ def test_shifts_are_those_of_python_and_a_negative_count_is_noted(level: int) ->
         wanted, (found, code) = a << min(b, 200), ask("left", a, b)
         assert (code == 0) == (LEAST <= wanted <= MOST), (a, b)
         assert code or found == wanted, (a, b)
-
-
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("divisor", [1, 2, 3, 8, 1000])
-def test_division_rounds_down(level: int, divisor: int) -> None:
-    by, no_checks = literal(divisor), frozenset[Failure]()
-    made = {"whole": BinaryOp.DIVIDE, "rest": BinaryOp.MODULO}
-    ask = node_kernels({name: binary(item, by, no_checks) for name, item in made.items()}, level)
-    for a in NUMBERS:
-        assert (ask("whole", a, 0)[0], ask("rest", a, 0)[0]) == divmod(a, divisor)
-
-
-@pytest.mark.parametrize("decide", [all, any])
-def test_logic_gives_the_operand_that_decides_also_where_one_is_known(decide: Callable[..., bool]) -> None:
-    conjunction = decide is all
-    parts = {"known": [literal(2), literal(0), literal(5)], "mixed": [A, literal(3), B]}
-    ask = node_kernels({n: nodes.Logic(conjunction, tuple(v), at=HERE) for n, v in parts.items()}, 1)
-    assert ask("known", 0, 0) == (0 if conjunction else 2, 0)
-    for a, b in itertools.product((0, 1, 7), repeat=2):
-        assert ask("mixed", a, b)[0] == ((a and b) if conjunction else (a or 3))
-
-
-def test_bits_of_a_mask_are_gathered_in_six_steps() -> None:
-    for mask in (0, 1, 0xFF00FF, 0x8000000000000001, 0x0F0F0F0F0F0F0F0F, (1 << 64) - 1, 0x123456789ABCDEF0):
-        for bits in (0, (1 << 64) - 1, 0xDEADBEEFCAFEF00D, 0x5555555555555555):
-            found = bits & mask
-            for step, move in enumerate(moves(mask)):
-                moved = found & move
-                found = (found ^ moved) | moved >> (1 << step)
-            wanted = [bits >> place & 1 for place in range(64) if mask >> place & 1]
-            assert found == sum(bit << place for place, bit in enumerate(wanted))
-
-
-def test_only_conditions_that_cannot_fail_and_do_not_loop_are_evaluated_whole() -> None:
-    program = translate(PROTOCOLS["kip320"].machine)
-    plain = Plain(program.functions)
-    found = {guard.text: plain.is_plain(guard.condition) for guard in program.guards}
-    assert found["base.is_news_of_leader(s, follower, leader, epoch)"]
-    assert not found["base.high_watermark_reached_epoch(l)"], "the high watermark may be outside the log"
-    for guard in (item for item in program.guards if plain.is_plain(item.condition)):
-        calls = [item for item in inside([guard.condition]) if isinstance(item, nodes.Call)]
-        called = itertools.chain(*(program.functions[item.function].body for item in calls))
-        for item in inside([guard.condition, *called]):
-            assert not item.checks
-            assert not isinstance(item, nodes.Fold | nodes.For | nodes.Store)
-
-
-def test_states_are_unpacked_as_they_are_read_where_numbers_lie_across_words() -> None:
-    machine, constants = wide.MACHINE, wide.MACHINE.set_constants({})
-    layout = layout_under(machine, constants)
-    plain = Interpreter(machine, constants)
-    keys = list(plain.initial_states())
-    for key in keys:
-        keys += [item.after for item in plain.transitions(key) if item.after not in keys][: 60 - len(keys)]
-    rows = layout.encode(keys)
-    found, place, across = layout.unpack(rows), 0, 0
-    for leaf in layout.leaves:
-        numbers = np.ndarray(len(rows), f"i{leaf.bytes}", found.data, leaf.offset, (layout.wide.itemsize,))
-        mask = (1 << leaf.bits) - 1
-        wanted = [((int.from_bytes(row.tobytes(), "little") >> place) - leaf.low & mask) + leaf.low for row in rows]
-        assert numbers.tolist() == wanted
-        across += place // 64 != (place + leaf.bits - 1) // 64 and any(wanted)
-        place += leaf.bits
-    assert across
-    assert [layout.decode(row) for row in rows] == keys
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import logging
 import mmap
 import multiprocessing
 import os
-import re
 import struct
 import subprocess
 import sys
@@ -25,7 +24,7 @@ import pytest
 from fencepost.explorers.native import compile as compiling
 from fencepost.explorers.native.compile import NAMED, Source, Tier, generate
 from fencepost.explorers.native.llvm import libraries, objects
-from fencepost.explorers.native.llvm.libraries import Library, file_of, read
+from fencepost.explorers.native.llvm.libraries import Library, file_of
 from fencepost.explorers.native.llvm.types import Unit
 from fencepost.explorers.running.cache import cache_folder
 from fencepost.explorers.search import search
@@ -63,17 +62,6 @@ def undefined(code: bytes) -> list[str]:
                 if section == 0:
                     found.append(code[names + name :].split(b"\0", 1)[0].decode())
     return found
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", few(PROTOCOLS, 14))
-def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols(name: str) -> None:
-    unit = source_of(name).unit
-    text, _ = objects.translated(unit, objects.native())
-    assert not re.search(r"\b(nsw|nuw|exact|inbounds|poison|undef)\b", text)
-    libraries.library(unit)
-    kept = read(cache_folder(), objects.digest(unit))
-    assert undefined(kept.code) == []
 
 
 OTHER_MACHINES = ("aarch64-unknown-linux-gnu", "arm64-apple-macosx13.0.0", "x86_64-unknown-linux-gnu")
@@ -121,15 +109,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return cache_folder()
 
 
-def test_an_object_is_kept_and_loaded_again(folder: Path) -> None:
-    unit = Unit(TEXT.format(10))
-    assert not libraries.is_kept(unit)
-    assert answer(unit) == (11, True)
-    assert libraries.is_kept(unit)
-    assert answer(unit) == (11, False)
-    assert [path.suffix for path in file_of(folder, objects.digest(unit)).parent.iterdir()] == [".o"]
-
-
 @pytest.mark.parametrize("damage", ["empty", "half", "one bit", "head", "other exports", "text"])
 def test_a_damaged_object_is_compiled_again_with_a_note(
     damage: str, folder: Path, caplog: pytest.LogCaptureFixture
@@ -154,20 +133,6 @@ def test_a_damaged_object_is_compiled_again_with_a_note(
 def test_a_cache_that_cannot_be_written_keeps_nothing_and_stops_nobody(folder: Path) -> None:
     folder.joinpath("objects").write_text("no folder")
     assert [answer(Unit(TEXT.format(30))) for _ in range(2)] == [(31, True), (31, True)]
-
-
-IMPORTS = """
-from fencepost.explorers.native.llvm.libraries import library
-from fencepost.explorers.native.llvm.types import Unit
-"""
-
-
-def test_processes_that_compile_the_same_at_once_all_get_it(folder: Path) -> None:
-    command = [sys.executable, "-c", f"{IMPORTS}print(library(Unit({TEXT.format(40)!r}))[0].kernels()['more'](2))"]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [process.communicate(timeout=300)[0] for process in running] == ["42\n"] * 4
-    found = read(folder, objects.digest(Unit(TEXT.format(40))))
-    assert Library(found).kernels()["more"](0) == 40
 
 
 def test_what_cannot_be_translated_is_an_error_of_the_compiler() -> None:
@@ -259,40 +224,6 @@ def test_code_stays_in_memory_as_long_as_a_call_of_it_runs() -> None:
         finally:
             stop[0] = 1
         assert future.result(timeout=60) == 8
-
-
-def test_a_process_that_is_forked_compiles_for_itself(folder: Path) -> None:
-    code = f"""{IMPORTS}
-import os
-def asked(number):
-    return library(Unit({TEXT!r}.format(number)))[0].kernels()["more"](0)
-assert [asked(1), asked(2)] == [1, 2]
-child = os.fork()
-found = [asked(number) for number in ((3, 4) if child else (5, 6))]
-os.write(1, "{{}} {{}}\\n".format(*found).encode())
-if child:
-    assert os.waitpid(child, 0)[1] == 0
-    print(asked(7))
-"""
-    done = python(code)
-    assert sorted(done.stdout.split()) == ["3", "4", "5", "6", "7"], done.stderr
-
-
-def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> None:
-    gc.collect()
-    gc.freeze()  # let the garbage collector see only the test's objects: it is called hundreds of times
-    for number in range(50):
-        made = Library(objects.compiled(Unit(TEXT.format(number)))).kernels()
-        kernel, cycle = made.pop("more"), [made]
-        cycle.append(cycle)
-        made["cycle"] = cycle
-        made["again"] = kernel
-        del made, cycle
-        gc.collect()
-        assert kernel(1) == number + 1
-        del kernel
-    gc.collect()
-    gc.unfreeze()
 
 
 def load_scattered(made: objects.Object) -> None:

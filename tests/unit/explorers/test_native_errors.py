@@ -2,20 +2,18 @@
 
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from fencepost.explorers.native.compile import Kernels, generate, load
 from fencepost.explorers.native.expansion import Worker, WorkerPool
-from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Result
-from fencepost.model.language import Bag, BitSet, Constants, Machine, Property, Record, Size, bound, capacity
-from fencepost.model.language.domains import Domain, Range
+from fencepost.model.language import Constants, Machine, Property
 from fencepost.model.language.errors import DomainError
 
 from tests.helpers.parameters import few
@@ -198,37 +196,3 @@ def test_of_several_faults_the_first_is_raised_whatever_the_number_of_workers(wo
         for _ in range(10):
             with pytest.raises(DomainError, match=r"^13$"):
                 pool.share(40, work, 1 << 20)
-
-
-class Sizes(Constants):
-    low = bound(0, low=0, high=200, meaning="taken away")
-    high = bound(0, low=0, high=200, meaning="given")
-    room = capacity(2, low=1, high=6, meaning="sized for what is left")
-
-
-WIDTHS: dict[str, list[Domain]] = {
-    "int8": [Range(0, 127), Range(-128, 0), BitSet(7)],
-    "int16": [
-        *(Range(0, 128), Range(-129, 0), Range(0, Sizes.high - Sizes.low), Range(0, Sizes.high)),
-        *(Range(-1 * Sizes.high, 0), BitSet(8)),
-    ],
-    "int32": [Range(0, 200 * Sizes.high), BitSet(Sizes.room + 29)],
-    "int64": [Range(0, 1 << 40), BitSet(Sizes.room + 30)],
-}
-ROOMS = {"int8": [0, 127], "int16": [128, 32_767], "int32": [32_768, 200 * Sizes.high]}
-
-
-def width_of(kind: Any) -> Any:
-    return layout_of(type("Wide", (Record,), {"__annotations__": {"field": kind}}), Sizes()).wide["field"]
-
-
-@pytest.mark.parametrize(("width", "domains"), WIDTHS.items())
-def test_a_field_is_wide_enough_for_its_domain_under_all_constants_of_a_shape(width: str, domains: Any) -> None:
-    assert [(item, str(width_of(Annotated[int, item]))) for item in domains] == [(item, width) for item in domains]
-
-
-@pytest.mark.parametrize(("width", "rooms"), ROOMS.items())
-def test_the_count_of_a_bag_is_wide_enough_for_its_room(width: str, rooms: Any) -> None:
-    message = type("Message", (Record,), {"__annotations__": {"flag": bool}})
-    for room in rooms:
-        assert str(width_of(Annotated[Bag[message], Size(room)])["count"]) == width, room

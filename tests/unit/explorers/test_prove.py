@@ -6,13 +6,11 @@ import signal
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import z3
 from fencepost.api.answers.proof_report import ProveResult
-from fencepost.api.calls.prove import violated_in
 from fencepost.cli.commands.prove import print_report
 from fencepost.cli.views.console import results
 from fencepost.explorers.program.subset.program import check
@@ -81,7 +79,6 @@ PROPERTIES = (first_is_empty, second_is_empty, moves_are_bounded, moves_are_coun
 """What is in the second place moves to the first. That the first is empty is inductive over two steps, not one."""
 REGISTER = shift_register.__file__
 KIP320 = ["prove", "kip320", "--set", "replicas=2", "--workers", "1", "--no-cache", "--quiet", "--reach", "0s"]
-FACTS = ["--property", "quorum-is-the-last-decision", "--property", "beliefs-are-decisions"]
 
 
 def register(*names: str, puts: int = 0, **settings: Any) -> Proof:
@@ -107,16 +104,6 @@ def test_what_fails_initially_for_other_constants_only_is_no_violation() -> None
     for values, verdict in (({}, Verdict.UNDETERMINED), ({"most": 6}, Verdict.VIOLATED)):
         found = prove(machine, machine.set_constants(values), ask, Settings(lifted={"most": None}))
         assert found.verdict is verdict
-
-
-def test_lemmas_of_kip320_hold_for_every_epoch_and_any_number_of_records() -> None:
-    asked = (*FACTS, "--property", "one-leader-per-epoch", "--unbounded", "epoch,max_records", "--havoc-loops")
-    done = fencepost(*KIP320, *asked, "--json")
-    assert done.exit_code == 0, done.output
-    data = data_of(done)
-    assert data["unbounded"] == {"max_leader_epoch": "any", "max_records": "any"}
-    assert data["verdict"] == "proved"
-    assert {item["verdict"] for item in data["properties"]} == {"proved"}
 
 
 def test_what_breaks_an_induction_is_shown_as_two_states_that_the_plain_semantics_confirms(tmp_path: Path) -> None:
@@ -373,12 +360,3 @@ def test_a_proof_that_lifts_a_bound_names_what_leaves_it_under_the_given_constan
     found = data_of(fencepost("prove", str(file), "--unbounded", "n", "--k", str(k), "--json"))
     assert found["verdict"] == "proved"
     assert found["cuts"] == {"up" if k == 1 else "": ["State.x leaves its domain"]}
-
-
-def test_a_run_that_violates_a_property_is_told_with_the_values_of_unbounded_constants() -> None:
-    proof = SimpleNamespace(pair=SimpleNamespace(constants={"n": 3, "m": 1}))
-    report: Any = SimpleNamespace(proof=proof, settings=SimpleNamespace(lifted={"n": None}))
-    found = SimpleNamespace(name="small", verdict=Verdict.VIOLATED, path=SimpleNamespace(length=4))
-    result: Any = SimpleNamespace(properties=(found,))
-    said = violated_in(report, result)
-    assert said == {"small": "violated by a run of 4 states with n=3, which `fencepost check` shows"}

@@ -14,7 +14,6 @@ from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.native import expansion, store
 from fencepost.explorers.native.compile import compiled
-from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.store import Progress
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.search import search, source_of
@@ -85,13 +84,6 @@ def test_a_limited_search_says_how_deep_it_came_or_is_complete(monkeypatch: pyte
     assert ask("kip320", {"replicas": 2}, replace(ALONE, max_states=whole.distinct)).complete
 
 
-@pytest.mark.parametrize("compact", [False, True])
-@group("kip320", {"replicas": 2})
-def test_the_memory_of_a_search_is_that_of_its_states(compact: bool) -> None:
-    result = ask("kip320", {"replicas": 2}, replace(ALONE, compact=compact, deadlock=False))
-    assert 8 * result.distinct < result.store_bytes < 100 * result.distinct
-
-
 @group("kip320", {"replicas": 2})
 def test_progress_is_told_and_grows() -> None:
     told: list[Progress] = []
@@ -109,31 +101,6 @@ def test_a_machine_without_an_initial_state_is_an_error() -> None:
         native(broken, broken.set_constants({}), (), ALONE)
     said = "protocol 'grid' has no initial state for C(width=5, starts=1, noisy=False, resting=False, returning=False)."
     assert str(caught.value) == said
-
-
-@pytest.mark.parametrize("compact", few([False, True], 2))
-@group("kip320", {"replicas": 2})
-def test_a_search_with_room_for_few_successors_finds_the_same(compact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    machine, properties = MACHINES["kip320"]
-    constants = machine.set_constants({"replicas": 2})
-    kernels = compiled(machine, constants, properties)
-
-    def made() -> tuple[Search, Any]:
-        search = Search(machine, constants, properties, replace(ALONE, compact=compact), kernels=kernels)
-        return search, found(search.run())
-
-    usual, expected = made()
-    assert (usual.batch, usual.batches) == (store.BATCH, store.ROUND)
-    per_batch = store.BATCH * kernels.source.most_successors * (usual.layout.dtype.itemsize + store.BESIDE)
-    sizes = {7 * per_batch: (store.BATCH, 7), per_batch: (store.BATCH, 1), per_batch // 64: (8, 1), 1: (1, 1)}
-    for most, size in sizes.items():
-        monkeypatch.setattr(store, "MOST_BYTES", most)
-        other, result = made()
-        assert ((other.batch, other.batches), result) == (size, expected)
-        for one, two in zip(usual.partitions, other.partitions, strict=True):
-            if other.batch == usual.batch:
-                assert one.parents[: one.count].tolist() == two.parents[: two.count].tolist()
-                assert one.all_hashes()[: one.count].tolist() == two.all_hashes()[: two.count].tolist()
 
 
 LOTTERY, FEW_WIN = machine_of("""

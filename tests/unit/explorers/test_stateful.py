@@ -15,10 +15,9 @@ from fencepost.model.language.errors import UsageError
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.machines import dial, grid, lamps, mailbox
+from tests.machines import dial, lamps, mailbox
 
 FIXED = stateful.Profile("test", 300, fixed=True)
-SMALL = PROTOCOLS["kip320"].machine.set_constants({"replicas": 2})
 
 
 @pytest.mark.parametrize(
@@ -37,49 +36,6 @@ def test_hypothesis_finds_known_bugs_with_their_shortest_traces(
     tried, shrunk = stateful.explore(PROTOCOLS[name], values, (prop,), chosen=FIXED)
     assert (tried.failure.prop.name, shrunk.shortest) == (prop, True)
     assert shrunk.path.length == length <= tried.failure.path.length
-
-
-def test_a_fixed_profile_tries_the_same_every_time() -> None:
-    walker = Walker(lamps.MACHINE, lamps.C(), (lamps.some_lamp_is_dark,))
-    one, two = (stateful.try_schedules(walker, FIXED) for _ in range(2))
-    assert (one.failure, one.schedules, one.steps) == (two.failure, two.schedules, two.steps)
-
-
-@pytest.mark.long
-def test_most_schedules_are_different(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[bytes] = []
-    run = stateful.Driver.run
-
-    def listen(self: stateful.Driver, schedules: bytes, *, aims: bool = True) -> None:
-        run(self, schedules, aims=aims)
-        size = len(schedules) // len(self.numbers(schedules))
-        seen.extend(schedules[at : at + size] for at in range(0, len(schedules), size))
-
-    monkeypatch.setattr(stateful.Driver, "run", listen)
-    stateful.try_schedules(Walker(PROTOCOLS["kip320"].machine, SMALL, ()), stateful.Profile("test", 25, fixed=True))
-    assert len(seen) == 25 * FIXED.schedules
-    assert len(set(seen)) > 0.4 * len(seen)
-
-
-def test_the_property_that_is_violated_first_is_named() -> None:
-    walker = Walker(grid.MACHINE, grid.MACHINE.set_constants({"width": 4}), grid.PROPERTIES)
-    driver = stateful.Driver(walker, stateful.Profile("test", 1, schedules=2, depth=20))
-    size = driver.depth + 1
-    rights, downs = bytes([0, *[1] * driver.depth]), bytes([0, 2, 2, 2, 2, *[0] * (size - 5)])
-    for begun, schedule, name in ((downs, downs, "is-near"), (bytes(size), rights, "is-left-of-the-last-column")):
-        with pytest.raises(stateful.ViolatedError) as caught:
-            driver.run(begun + rights, aims=False)
-        assert (caught.value.prop.name, caught.value.schedule) == (name, schedule)
-    assert driver.path(caught.value).length == 4
-
-
-def test_a_step_has_two_bytes_in_a_schedule_where_one_is_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    walker = Walker(grid.MACHINE, grid.C(), (grid.is_near,))
-    assert stateful.Driver(walker, FIXED).width.itemsize == 1
-    monkeypatch.setattr("fencepost.counterexamples.stateful.BYTE", walker.kernels.source.most_successors - 1)
-    wide = stateful.Driver(walker, FIXED)
-    assert wide.numbers(bytes([1, 2] * (wide.depth + 1))).tolist() == [[258] * (wide.depth + 1)]
-    assert stateful.try_schedules(walker, FIXED).failure is not None
 
 
 def test_a_machine_is_tested_in_one_line_and_its_failure_is_a_trace(tmp_path: Path) -> None:

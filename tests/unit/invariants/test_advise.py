@@ -12,15 +12,11 @@ from unittest.mock import Mock
 
 import pytest
 from fencepost.api.topics import measured
-from fencepost.api.topics.advice_words import KINDS
 from fencepost.api.topics.advising import advise, notes, patches_read, versions
 from fencepost.api.topics.applying import findings_of, measured_on
 from fencepost.api.topics.measured import cells
-from fencepost.counterexamples.reader import read
-from fencepost.explorers.evidence.faults import fault_kinds
 from fencepost.invariants.catalogue import evidence
 from fencepost.invariants.figures.store import load
-from fencepost.invariants.protocols import protocol
 from fencepost.site.figures import crashes_in_short
 
 from tests.helpers.commands import data_of, fencepost, refused
@@ -109,30 +105,6 @@ def test_changes_cost_no_more_than_they_bring_and_the_best_comes_first() -> None
     assert [(item["setting"], item["value"]) for item in changes] == [("min_isr", 2)]
 
 
-def test_findings_that_were_seen_on_kafka_alone_say_their_harm() -> None:
-    without, with_elr = (
-        {it["id"]: it["harm"] for it in findings_of("kafka-4.0", 2, elr=elr) if it["harm"]} for elr in (False, True)
-    )
-    lost = dict.fromkeys(("HYP-18", "HYP-21", "HYP-26", "HYP-27", "HYP-35", "HYP-36"), "lost")
-    out, behind = dict.fromkeys(("HYP-28", "HYP-30"), "out"), dict.fromkeys(("HYP-31", "HYP-34"), "behind")
-    others = {"HYP-29": "returned", "HYP-32": "misassigned", "HYP-37": "vanished", "HYP-38": "leaderless"}
-    assert without == lost | out | behind | others
-    assert with_elr["HYP-18"] == "leaderless"
-
-
-def test_steps_are_sentences_and_faults_are_in_kafkas_words() -> None:
-    text = fencepost("advise", "--min-isr", "2", "-v").stdout
-    assert not re.search(r"\w=\d.*\b(broker|leader)=|probability|waits_for_joining|\bfences \d", text)
-    assert "The controller fences a broker whose heartbeats stop" in text
-    assert set(KINDS) == set(fault_kinds(protocol("replication").machine))
-
-
-def test_a_release_before_elr_is_advised_nothing_about_it() -> None:
-    found = said("--kafka", "3.9", "--min-isr", "2")
-    assert found["settings"]["elr"] is False
-    assert "elr" not in {item["setting"] for item in found["changes"]}
-
-
 @pytest.mark.parametrize("version", versions())
 def test_findings_are_those_that_the_measured_verdicts_have(version: str) -> None:
     has_elr = version >= "kafka-4.1"
@@ -141,14 +113,6 @@ def test_findings_are_those_that_the_measured_verdicts_have(version: str) -> Non
     violated = {row["entry"] for row in rows if row["by"].get(version, {}).get("verdict") == "violated"}
     on_clusters = {name for name, known in evidence().items() if known.releases}
     assert {item["id"] for item in findings_of(version, 2, elr=has_elr)} - on_clusters == violated - on_clusters
-
-
-def test_a_finding_names_a_history_that_is_archived_and_as_long_as_said() -> None:
-    lost = [item["loses"] for item in findings_of("kafka-4.1", 2, elr=True) if item["loses"] and item["loses"]["trace"]]
-    assert len(lost) == 8
-    for item in lost:
-        trace = read(ROOT / str(item["trace"])).trace
-        assert (len(trace.steps) + 1, trace.prop and trace.prop.name) == (item["length"], item["property"])
 
 
 def test_the_shortest_history_is_written_as_a_trace_that_replays(tmp_path: Path) -> None:
@@ -236,14 +200,6 @@ def test_without_the_library_one_sentence_says_what_to_install(monkeypatch: pyte
 def told_of(kafka: str, **settings: Any) -> str:
     made = advise(3, 2, kafka=kafka, **settings)
     return " ".join(notes(made.settings, made.to_dict()))
-
-
-def test_a_finding_without_a_repair_in_the_model_is_not_said_to_be_repaired() -> None:
-    text = told_of("4.1.2")
-    assert "every finding below is repaired" not in text
-    said = "HYP-8, HYP-15, HYP-19 and HYP-20 cannot be triggered (the model has no fix)"
-    assert f"{said}, every crash" in text
-    assert f"{said}, B19 can happen" in told_of("3.9")
 
 
 def test_a_patch_that_was_not_read_is_named() -> None:

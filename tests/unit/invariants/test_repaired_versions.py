@@ -5,7 +5,7 @@ import re
 
 import pytest
 from fencepost.api.asking.targets import ask
-from fencepost.api.topics.evidence import WORDS, of_kind, standing_of
+from fencepost.api.topics.evidence import of_kind, standing_of
 from fencepost.api.topics.version_notes import version_notes
 from fencepost.invariants.figures.store import FOLDER
 from fencepost.invariants.protocols import PROTOCOLS
@@ -32,12 +32,6 @@ def test_a_repaired_version_lacks_nothing_and_is_as_its_version_else(version: st
     assert all(item.finding in repaired.sentence for item in missing)
     assert MACHINE.refuse is not None
     assert MACHINE.refuse(C(**repaired.values)) is None
-
-
-def test_a_finding_counts_where_a_version_needs_its_repair() -> None:
-    found = {item.name: {repair.finding for repair in MACHINE.missing(item.values)} for item in MACHINE.versions}
-    assert ("HYP-2" in found["kafka-3.9"], "HYP-2" in found["kafka-4.0"]) == (True, False)
-    assert ("HYP-10" in found["kafka-4.0"], "HYP-10" in found["kafka-4.1"]) == (False, True)
 
 
 @pytest.mark.long
@@ -119,27 +113,6 @@ def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_d
     assert whole["verdict"] != "violated"
     assert not any("prevents" in note for note in whole["notes"])
     assert "repairing HYP-27 prevents" in fencepost(*words("check directory-moves --version kafka-4.4")).stdout
-
-
-def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_was_seen() -> None:
-    words = {entry.id: standing_of(entry) for entry in of_kind("guarantee")}
-    for name in ("G-S1", "G-S1b", "G-S2", "G-S6b", "G-S8", "KIP903-S2", "KIP903-S3"):
-        assert words[name].word == "finding"
-        assert any(item.is_seen for item in words[name].findings)
-    for name in ("G-S10", "K1166-Q1", "TOK-S1", "K951-S3", "K951-L1"):
-        assert words[name].word == "conjecture"
-        assert not any(item.is_seen for item in words[name].findings)
-    assert words["G-S6b"].text == (
-        "violated by observed behaviour of Kafka: HYP-10 (in kafka-4.1 to kafka-4.4; seen on clusters running 4.1.2 "
-        "and 4.4.0, and with Kafka's classes in 4.0.2 to 4.4.0; repair: a broker whose replica is removed leaves the "
-        "ELR)"
-    )
-    assert words["G-S4"].text == "kept according to Kafka's source code"
-    past = "violated before by HYP-2 (in kafka-3.5 to kafka-3.9; seen with "
-    assert words["G-S7"].text.startswith(f"{words['G-S4'].text}; {past}")
-    for found in words.values():
-        assert found.word in WORDS
-        assert (found.word in ("finding", "conjecture")) == any(not item.is_past for item in found.findings)
 
 
 def test_findings_that_no_model_has_are_entries_and_break_what_they_name() -> None:

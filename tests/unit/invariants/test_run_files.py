@@ -170,14 +170,6 @@ def test_a_bug_has_the_runs_whose_titles_name_it_with_their_twins_and_then_those
     assert settled(alone, switched)["B09"] == [NAMED[1]]
 
 
-def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
-    found = {claim.entry.id: claim for claim in read_claims("claims", CLAIMS)}
-    assert found["G-S7"].entry.sentence == "Members of the ISR are current."
-    evidence = settle(found, runs)
-    assert (evidence["G-S7"].answer, evidence["G-S7"].verdict) == ("Not so. A rule.", "broken")
-    assert evidence["SEED-2"].gap == "A rule."
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -238,17 +230,6 @@ def figures(name: str) -> Run:
 def test_writing_what_is_pinned_already_changes_no_character(name: str) -> None:
     text = (resources.files("fencepost.invariants") / "runs" / f"{name}.toml").read_text()
     assert pinned(name, text, {run.name: run for run in Runs({name: text}).all}) == text
-
-
-def test_counts_depths_lengths_and_worst_cases_change_and_comments_and_layout_stay() -> None:
-    lengths = {"committed-is-the-same-everywhere": 11, "nobody-fails": 8}
-    found = replace(figures("3 voters, Q8"), distinct=77_835, depth=29, violated=lengths)
-    made = pinned("a file", FILE, {"quorum 3 voters, Q8": found})
-    assert made == FILE.replace("[0, 0]", "[77_835, 29]").replace("KR-S4 9", "KR-S4 11").replace("stops 10", "stops 8")
-    for worst in (7, "unbounded", "never"):
-        found = replace(figures("clock, ignored"), worst={"commit-is-known-in-time": worst})
-        made = pinned("a file", FILE, {"quorum clock, ignored": found})
-        assert made == FILE.replace("delay never", f"delay {worst}")
 
 
 def test_a_figure_that_a_group_shares_and_a_row_of_another_form_are_not_changed() -> None:

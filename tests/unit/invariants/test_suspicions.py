@@ -4,7 +4,6 @@ evidence.
 
 import re
 from dataclasses import replace
-from importlib import import_module
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 from fencepost.api.calls import vacuity
 from fencepost.api.topics import matrices
 from fencepost.cli.status import Exit
-from fencepost.invariants import gravity
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind
@@ -79,12 +77,6 @@ OTHERWISE = {
 }  # fmt: skip
 
 
-def test_a_changed_bound_of_the_grid_makes_the_counted_faults_stale(monkeypatch: pytest.MonkeyPatch) -> None:
-    measured_as_now(monkeypatch)
-    monkeypatch.setattr(stale, "MOST_STATES", stale.MOST_STATES + 1)
-    assert stale.stale_crashes() == list(stale.SIZES)
-
-
 def test_stale_figures_are_named_with_what_measures_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "stale", lambda: ["kip320"])
     monkeypatch.setattr(stale, "stale_crashes", lambda: ["3"])
@@ -122,23 +114,7 @@ def test_every_check_of_a_kip_is_a_row_of_a_matrix_and_shown_necessary_or_has_a_
     assert "not measured" not in text
 
 
-def test_a_run_of_the_catalogue_shows_what_a_switch_is_for_where_it_alone_differs() -> None:
-    run = checks.of_catalogue("replication", "elr=off")
-    assert run is not None
-    assert run.title == "3 brokers, B19"
-    for other in ("leader_eligibility_check=off", "leader-handles-fetch 1"):
-        assert checks.of_catalogue("replication", other) is None
-
-
 # -- names and guarantees
-
-
-def test_each_protocol_is_found_by_its_machines_name_and_each_consequence_belongs_to_a_property() -> None:
-    assert [item.machine.name for item in PROTOCOLS.values()] == list(PROTOCOLS)
-    for rank, (name, text) in enumerate(gravity._CONSEQUENCES.items()):
-        module, function = name.split(".")
-        found = getattr(import_module(f"fencepost.invariants.{module}"), function)
-        assert (gravity.gravity(found), gravity.consequence(found)) == (rank, text)
 
 
 def test_every_guarantee_that_holds_was_seen_to_fail_in_some_variant(monkeypatch: pytest.MonkeyPatch) -> None:

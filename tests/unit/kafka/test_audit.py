@@ -387,15 +387,6 @@ def test_what_the_model_lacks_is_named() -> None:
     assert "eligible leader replicas were turned on later" in led(late).left_out
 
 
-def test_a_history_ends_where_its_topic_is_deleted() -> None:
-    log = Log()
-    last = log.change(isr=[1, 2])
-    log.event("REMOVE_TOPIC_RECORD", topicId="T")
-    log.fence(3)
-    history = led(log)
-    assert (history.points[-1].offset, history.points[-1].state.min_isr) == (last, 2)
-
-
 def test_a_single_replica_is_followed_too() -> None:
     log = Log(replicas=(1,))
     log.change(isr=[], leader=-1, eligibleLeaderReplicas=[1], lastKnownElr=[1])

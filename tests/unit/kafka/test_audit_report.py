@@ -41,15 +41,6 @@ def test_a_partition_that_nobody_leads_is_offline_and_has_no_last_replica() -> N
     assert SORTS["offline"].severity == "medium"
 
 
-def test_what_one_disk_alone_has_depends_on_min_isr() -> None:
-    refused, taken = Log(), Log(elr=False)
-    taken.set("min.insync.replicas", "1")
-    for log in (refused, taken):
-        log.change(isr=[1], **({"eligibleLeaderReplicas": [2, 3]} if log is refused else {}))
-    assert "min ISR 2, so acks=all writes were refused" in said(refused, "last-replica")[0][3]
-    assert "min ISR 1: records acknowledged during that time, even with acks=all" in said(taken, "last-replica")[0][3]
-
-
 def why(log: Log) -> str:
     return [row.why for row in log.rows() if row.election != "end"][-1]
 

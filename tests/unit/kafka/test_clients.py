@@ -355,20 +355,6 @@ def test_an_address_without_a_broker_is_refused_soon(monkeypatch: pytest.MonkeyP
         outside.Brokers(f"127.0.0.1:{server.getsockname()[1]}", anywhere=False)
 
 
-def test_a_history_is_kept_as_a_file_which_is_not_shown_as_a_trace(tmp_path: Path) -> None:
-    before = history("controller-elects-leader 0 1", "records-are-lost 0", "client-refreshes 2", consumer=1)
-    path = tmp_path / "one.history"
-    path.write_text(text_of(before, client="none"))
-    after = load(path)
-    assert (after.moves, after.constants.values, after.role) == (before.moves, before.constants.values, "consumer")
-    assert "--client NAME --trace FILE" in refused("show", str(path))
-
-
-def test_every_archived_trace_can_be_played() -> None:
-    assert len(of_archive()) >= 19
-    assert all(one.moves for one in of_archive())
-
-
 MOVES = '{"format": 1, "protocol": "leader-discovery", "constants": {}, "moves": [%s]}'
 
 

@@ -76,13 +76,6 @@ def test_no_check_is_in_the_shadow_of_others_that_does_not_exist(version: str) -
         assert set(QUORUM.ablation.shadowed(base)) <= set(quorum.KAFKAS)
 
 
-@pytest.mark.parametrize("version", sorted({*RELEASES.values()}))
-def test_a_leader_from_the_elr_is_refused_where_there_is_an_elr(version: str) -> None:
-    base = base_of(version)
-    why = {row.variant.name: row.why for row in variant_rows(REPLICATION, base)}
-    assert ("which are off in this version" in why["operator-reassigns-replicas 5"]) is not bool(base.values["elr"])
-
-
 def test_a_guard_that_nobody_has_classified_is_named() -> None:
     changed = replace(every(REPLICATION)[0], condition="s.moon == FULL")
     with pytest.raises(UsageError, match=r"the guard `broker-crashes 1` .* is not classified"):
@@ -96,14 +89,6 @@ def test_reasons_name_rules_that_exist(bound: Binding, base: Constants, unseen: 
     names = {row.variant.name for row in variant_rows(bound, base)}
     for name in unseen:
         assert any(item == name or item.startswith(f"{name}=") for item in names), name
-
-
-def test_a_check_of_several_conditions_has_a_row_for_each() -> None:
-    names = {row.variant.name for row in variant_rows(REPLICATION, BASE)}
-    known = {guard.condition for guard in every(REPLICATION)} | {name.partition(" (")[0] for name in names}
-    assert set(replication.CONDITIONS) <= known
-    assert {f"leader_eligibility_check=off ({item})" for item in ("fenced", "shutting down")} <= names
-    assert "leader_eligibility_check=off" not in names
 
 
 def test_a_row_that_was_not_noticed_and_has_no_reason_fails_the_run() -> None:

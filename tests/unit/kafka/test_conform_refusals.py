@@ -9,7 +9,7 @@ import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.conform.binding import REPLICATION
 from fencepost.kafka.driver import releases as kafka
-from fencepost.kafka.driver.process import Driver, DriverError, thrown
+from fencepost.kafka.driver.process import Driver, DriverError
 from fencepost.kafka.driver.releases import fetch_jars, model_of, tool
 from fencepost.kafka.driver.walks import Cover, state_graph
 from fencepost.kafka.replication.brokers import REPLICA, STATE
@@ -93,13 +93,6 @@ def test_without_java_or_with_an_old_one_the_new_one_is_named(monkeypatch: pytes
 def test_a_release_is_compared_with_the_rules_of_its_line() -> None:
     named = {"3.9.0": "3.9.0", "4.1.0-rc1": "4.1", "3.7.1": "3.9", "4.5.0-SNAPSHOT": "4.4", "trunk": "4.4"}
     assert {version: model_of(version) for version in named} == {v: f"kafka-{line}" for v, line in named.items()}
-
-
-def test_a_stack_trace_is_one_line_with_the_innermost_method_of_kafka() -> None:
-    frames = ("java.base/java.util.Optional.get(Optional.java:1)", "kafka.cluster.Partition.lead(Partition.scala:7)")
-    error = "\n\tat ".join(("java.util.NoSuchElementException: None", *frames, "fencepost.Loop.run(Loop.java:1)"))
-    said = "throws java.util.NoSuchElementException: None at Partition.lead (Partition.scala:7)"
-    assert thrown(error) == said
 
 
 @on_kafka

@@ -5,13 +5,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fencepost.invariants.catalogue import runs_of
 from fencepost.model.clients.tokens import store
 from fencepost.model.clients.tokens.constants import C
 from fencepost.model.clients.tokens.operations import LISTED, Operation
 from fencepost.model.clients.tokens.state import State
 from fencepost.model.cluster import log
-from fencepost.model.language import Machine
 from fencepost.model.language.records import Schema
 from fencepost.model.lineage import base, kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 
@@ -84,11 +82,6 @@ MODELS = {module.MACHINE.name: module.MACHINE for module in (truncate_to_hwm, ki
 def sizes(*values: int) -> dict[str, int]:
     """Return the constants in the order in which TLC's table writes them."""
     return dict(zip(("replicas", "log_size", "max_records", "max_leader_epoch"), values, strict=True))
-
-
-@pytest.mark.parametrize("machine", MODELS.values(), ids=MODELS)
-def test_every_action_says_what_it_does(machine: Machine) -> None:
-    assert all(item.sentence.endswith(".") for item in machine.actions)
 
 
 # Counted by a transcription of the specification into sets and tuples, action by action, from every state.
@@ -210,12 +203,3 @@ def test_a_client_accepts_by_its_token_and_the_stored_one(
 def test_the_operations_are_the_ten_of_the_draft() -> None:
     assert [item.key for item in LISTED] == [3, 29, 32, 35, 41, 48, 50, 60, 74, 75]
     assert {item.operation for item in LISTED} == {Operation.CACHE, Operation.COMPONENT}
-
-
-def test_the_repaired_draft_keeps_what_the_draft_is_for_at_full_size() -> None:
-    """Two clients of one store, the controller and two brokers, offsets to 3."""
-    named = {run.title: run for run in runs_of("metadata-reads") if run.version == "repaired"}
-    for title in ("2 clients", "2 clients, component", "2 clients, writes", "2 processes"):
-        run = named[title]
-        assert run.constants.get("offsets", 3) == 3
-        assert set(run.violated) <= {"stale-servers-lag", "stale-servers-lag-behind-what-was-seen", "tokens-never-fall"}

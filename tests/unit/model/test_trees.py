@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from fencepost.model.language.trees import code_of, definition_of, expression_of, module_of
+from fencepost.model.language.trees import code_of, expression_of, module_of
 
 TEXT = "\n".join(f"def f{number}(a):\n    return [a + {number}, (a * 2, [a])]" for number in range(60))
 
@@ -37,8 +37,3 @@ def test_threads_make_and_compile_trees_at_the_same_time() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(work, range(20))) == [305] * 20
-
-
-def test_a_definition_counts_lines_from_its_own_first_one() -> None:
-    node = definition_of(test_a_definition_counts_lines_from_its_own_first_one)
-    assert (node.name, node.lineno, len(node.body)) == ("test_a_definition_counts_lines_from_its_own_first_one", 1, 2)

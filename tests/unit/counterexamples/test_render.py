@@ -1,9 +1,12 @@
 """The page of a trace is self-contained and shows the trace. Tests in a browser cover its behaviour."""
 
+import json
 import re
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.counterexamples.prevention import Prevention, known_as, preventions
@@ -11,8 +14,10 @@ from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.render.parties import parties
 from fencepost.counterexamples.render.pictures import ADDED, DROPPED, SAME, cards
+from fencepost.counterexamples.render.story import FORGOTTEN, Story, story
 from fencepost.counterexamples.replay import Replay, follow
 from fencepost.counterexamples.trace import ARCHIVE
+from jsonschema_rs import validator_for
 
 from tests.helpers.parameters import few
 from tests.helpers.traces import lamps_trace, rooms_trace
@@ -112,21 +117,6 @@ def remedy(name: str, setting: str) -> Prevention:
 
 
 @pytest.mark.long
-def test_the_guard_that_kip_903_added_is_what_refuses_the_step() -> None:
-    first = prevented("replication-b09-kip-903")[0]
-    assert (first.setting, first.is_usual, first.ending.step) == ("alter_partition_version=3", True, 7)
-    assert first.ending.guard is not None
-    assert first.ending.guard.text == "is_eligible(s, c, m)"
-    lines = first.ending.guard.place.file.read_text().splitlines()
-    assert lines[first.ending.guard.place.line - 1].strip() == "require(is_eligible(s, c, m))"
-    assert any("c.alter_partition_version < 3" in line.text for line in first.lines)
-    text, refused = flat(Page(shown("replication-b09-kip-903")).text), "1 none, 2 fenced brokers (KIP-841)"
-    assert f"alter_partition_version=3, as usual: refused ISR members: {refused}, 3 also brokers with old" in text
-    assert "Step 7 cannot happen, because a guard refuses it" in text
-    assert "require(is_eligible(s, c, m))" in text
-
-
-@pytest.mark.long
 def test_a_switch_without_a_guard_says_what_the_step_does_otherwise() -> None:
     found = remedy("replication-b13-kip-497", "maximal_isr=true")
     assert (found.ending.guard, found.ending.step, found.is_usual) == (None, 4, True)
@@ -213,3 +203,144 @@ def test_a_history_without_steps_has_a_page() -> None:
     assert not made.path.steps
     assert not preventions(made.trace, made.path)
     assert "<html" in render("html", made)
+
+
+B09 = ARCHIVE / "replication-b09-kip-903.trace"
+
+
+def told(source: Any) -> Story:
+    trace = read(source).trace if isinstance(source, Path) else source
+    return story(trace, follow(trace).path)
+
+
+def actors(found: Story) -> list[str]:
+    return [event.actor.title if event.actor else "" for event in found.events]
+
+
+def test_the_delayed_request_of_kip_903_is_followed_from_the_leader_to_the_controller() -> None:
+    found = told(B09)
+    assert [lane.title for lane in found.parties.lanes] == ["controller", "broker 0", "broker 1"]
+    assert actors(found) == ["broker 0", "broker 1", "controller", "broker 1", "broker 0", "controller", "controller"]
+    request, late, again = found.flights
+    assert [item.name for item in found.flights] == ["AlterPartition 1", "LateFetch 1", "AlterPartition 2"]
+    assert [item.sender and item.sender.title for item in found.flights] == ["broker 0", "broker 1", "controller"]
+    assert [(item.sent, item.ended) for item in (request, late, again)] == [(1, 7), (2, 0), (7, 0)]
+    assert (request.receiver and request.receiver.title, late.receiver, again.receiver) == ("controller", None, None)
+    lines = render("mermaid", follow(read(B09).trace)).splitlines()
+    assert lines[0] == "sequenceDiagram"
+    assert any(line.startswith("    P1-)P0: AlterPartition 1 {") and "(sent in step 1)" in line for line in lines)
+    assert "    P0-->>P1: read in step 5" in lines
+    assert lines[-1] == "    Note over P0,P2: joining-epoch-is-registered is violated for broker=1:<br/>  8 states"
+
+
+def test_a_message_that_normalize_drops_is_told_where_it_goes() -> None:
+    file = ARCHIVE / "replication-b10-kafka-15221.trace"
+    late = told(file).flights[0]
+    assert (late.name, late.fate, late.sent, late.ended) == ("LateFetch 1", FORGOTTEN, 5, 10)
+    lines = render("mermaid", follow(read(file).trace)).splitlines()
+    dropped = next(number for number, line in enumerate(lines) if ": LateFetch 1 is dropped" in line)
+    assert ": 10 " in lines[dropped - 1] or ": 10 " in lines[dropped - 2]
+
+
+def test_a_value_for_each_party_is_a_lane_and_a_loop_is_told() -> None:
+    trace = rooms_trace(rooms.goes_dark)
+    found = told(trace)
+    assert [lane.title for lane in found.parties.lanes] == ["room 0", "room 1"]
+    assert actors(found) == [f"room {step.args[0]}" for step in trace.steps]
+    lines = render("mermaid", follow(trace)).splitlines()
+    assert lines[-3] == f"    Note over P0,P1: the steps after step {trace.loop} repeat forever"
+    assert lines[-2].startswith("    Note over P0,P1: The loop is fair:<br/>")
+    assert "is violated for room=" in lines[-1]
+    assert "nothing more happens" in render("mermaid", follow(rooms_trace(rooms.gets_light)))
+
+
+FILES = sorted(ARCHIVE.glob("*.trace"))
+EXPRESSION: dict[str, Any] = {
+    "anyOf": [
+        {"type": ["boolean", "string"]},
+        {"type": "integer", "minimum": -(2**53) + 1, "maximum": 2**53 - 1},
+        {"type": "array", "items": {"$ref": "#/$defs/expression"}},
+        {"$ref": "#/$defs/bigint"},
+        {"$ref": "#/$defs/tuple"},
+        {"$ref": "#/$defs/set"},
+        {"$ref": "#/$defs/map"},
+        {"type": "object", "propertyNames": {"pattern": "^[^#]"},
+            "additionalProperties": {"$ref": "#/$defs/expression"}},
+    ]
+}  # fmt: skip
+ONE = {"type": "object", "minProperties": 1, "maxProperties": 1}
+LIST = {"type": "array", "items": {"$ref": "#/$defs/expression"}}
+PAIR = {"type": "array", "prefixItems": [{"$ref": "#/$defs/expression"}] * 2, "minItems": 2, "maxItems": 2}
+
+
+def only(name: str, content: dict[str, Any]) -> dict[str, Any]:
+    return {**ONE, "required": [name], "properties": {name: content}}
+
+
+ITF: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Informal Trace Format, from the text of Apalache's ADR-015",
+    "type": "object",
+    "required": ["vars", "states"],
+    "additionalProperties": False,
+    "properties": {
+        "#meta": {"type": "object"},
+        "params": {"type": "array", "items": {"type": "string"}},
+        "vars": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        "states": {"type": "array", "items": {"$ref": "#/$defs/state"}, "minItems": 1},
+        "loop": {"type": "integer", "minimum": 0},
+    },
+    "$defs": {
+        "state": {"type": "object", "properties": {"#meta": {"type": "object"}},
+            "patternProperties": {"^[^#]": {"$ref": "#/$defs/expression"}}, "additionalProperties": False},
+        "expression": EXPRESSION,
+        "bigint": only("#bigint", {"type": "string", "pattern": "^-?[0-9]+$"}),
+        "tuple": only("#tup", LIST),
+        "set": only("#set", {**LIST, "uniqueItems": True}),
+        "map": only("#map", {"type": "array", "items": PAIR}),
+    },
+}  # fmt: skip
+ACCEPTS = validator_for(ITF)
+
+
+def itf(source: Any) -> dict[str, Any]:
+    trace = read(source).trace if isinstance(source, Path) else source
+    found: dict[str, Any] = json.loads(render("itf", follow(trace)))
+    return found
+
+
+@pytest.mark.parametrize("file", few(FILES, 24), ids=lambda file: file.stem)
+def test_every_archived_trace_is_accepted_by_the_schema_and_sets_every_variable(file: Path) -> None:
+    data = itf(file)
+    assert [error.message for error in ACCEPTS.iter_errors(data)] == []
+    for number, state in enumerate(data["states"]):
+        assert state["#meta"]["index"] == number
+        assert set(data["vars"]) <= state.keys()
+    assert set(data["params"]) <= data["states"][0].keys()
+    assert not set(data["params"]) & set(data["vars"])
+
+
+def test_states_are_written_value_by_value() -> None:
+    data = itf(ARCHIVE / "kip101-weak-isr.trace")
+    assert data["#meta"]["finding"] == "weak-isr is violated for leader=0, member=1, offset=0"
+    assert data["states"][0]["c::replicas"] == {"#bigint": "2"}
+    last = data["states"][-1]
+    assert last["mbt::actionTaken"] == "become-follower-and-truncate"
+    taken = {"leader": "0", "follower": "1", "epoch": "2"}
+    assert last["#meta"]["parameters"] == {name: {"#bigint": value} for name, value in taken.items()}
+    assert last["quorum"] == {"leader": {"#bigint": "0"}, "isr": {"#set": [{"#bigint": "0"}, {"#bigint": "1"}]}}
+    first, second = last["replica"]
+    assert first["log"] == [{"id": {"#bigint": "0"}, "epoch": {"#bigint": "0"}}]
+    assert (second["log"], second["end"]) == ([], {"#bigint": "0"})
+    assert data["states"][0]["quorum_epoch"] == {"#bigint": "-1"}
+
+
+@pytest.mark.parametrize("prop", rooms.PROPERTIES, ids=lambda prop: prop.name)
+def test_a_behaviour_without_end_says_where_its_loop_starts(prop: Any) -> None:
+    trace = rooms_trace(prop)
+    data = itf(trace)
+    assert ACCEPTS.is_valid(data)
+    assert data["loop"] == trace.loop
+    path = follow(trace).path
+    assert path.states[data["loop"]] == path.states[-1]
+    assert len(data["states"]) == max(path.length - 1, data["loop"] + 1)

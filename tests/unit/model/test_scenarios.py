@@ -1,15 +1,16 @@
 """Histories of consumers on followers, step by step, and replicas' answers, compared with a second implementation."""
 
-from itertools import product
 from typing import Any
 
 import pytest
 from fencepost.explorers.plain import search
 from fencepost.invariants.protocols import protocol
-from fencepost.model.consumers import log
 from fencepost.model.consumers.answers import Reply, case_of, reply_to
 from fencepost.model.consumers.state import Case
+from fencepost.model.controllers.state import Status
 from fencepost.model.language.interpreter import Interpreter
+
+from tests.helpers.stories import Story
 
 MACHINE = protocol("follower-reads").machine
 OLDER, NEWER, IMPLEMENTED = 0, 1, 2
@@ -52,21 +53,6 @@ def test_each_design_answers_each_case_as_its_text_says(
         assert case_of(c, r, offset) == Case.TOO_LARGE, "case 4, without what was received"
 
 
-def test_ends_of_epochs_are_those_of_a_plain_search() -> None:
-    for epochs in product((1, 2, 3), repeat=3):
-        if list(epochs) != sorted(epochs):
-            continue
-        _, r = replica(0, 0, 3, epochs=3)
-        r.epoch = 3
-        for offset, epoch in enumerate(epochs):
-            r.log[offset] = epoch
-        for asked in (1, 2, 3):
-            later = [offset for offset, epoch in enumerate(epochs) if epoch > asked]
-            assert log.end_of_epoch(r, asked) == (later[0] if later else 3)
-            known = [epoch for epoch in epochs if epoch <= asked]
-            assert log.floor_epoch(r, asked) == (asked if asked == 3 or not known else known[-1])
-
-
 def broken_with(**constants: int) -> frozenset[str]:
     """Return the violated properties in the newer text with two replicas and one record."""
     found = protocol("follower-reads")
@@ -81,3 +67,39 @@ def test_unasked_metadata_reaches_the_same_verdicts_and_merged_answers_hide_only
     usual = broken_with()
     assert broken_with(asks_for_metadata=0) == usual != frozenset()
     assert usual - broken_with(answers_in_flight=0) == {"spurious-errors-are-recognized"}
+
+
+NAME = "controller-failover"
+SAFETY = tuple(item for item in protocol(NAME).properties if item.kind == "always")
+
+
+def story(**constants: int) -> Story:
+    return Story(NAME, **constants)
+
+
+def broken(told: Story) -> set[str]:
+    return {item.name for item in SAFETY if not told.plain.holds(item, told.key)}
+
+
+def commit(told: Story, leader: int) -> Story:
+    """Let controller 2 fetch the leader's records and confirm them."""
+    return told.play(f"voter-fetches 2 {leader} 1; voter-fetches 2 {leader} 1")
+
+
+def apply(told: Story, broker: int, controller: int) -> Story:
+    end = told.state.node[controller].high_watermark
+    return told.do("broker-applies-metadata", broker=broker, controller=controller, end=end)
+
+
+def asked(**constants: int) -> Story:
+    """Return a history in which the leader requests its follower, which starts outside the ISR, for the ISR."""
+    return story(initial_isr=1, **constants).play("follower-fetches 1 0; leader-sends-request 0 0")
+
+
+def test_a_late_request_is_still_acted_on_and_its_copy_refused() -> None:
+    told = asked(resends=1).do("leader-asks-again", leader=0).do("controller-handles-late-request")
+    told.do("leader-sends-request", leader=0, controller=0).do("controller-refuses-alter-partition", leader=0)
+    assert told.state.broker[0].request.status == Status.HANDLED
+    apply(commit(told, leader=0), 0, 0)
+    assert told.state.broker[0].isr == 3
+    assert not broken(told)
