@@ -55,10 +55,10 @@ ON_OFF = Choice(["on", "off"])
 @options.verbose_option
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exit:
-    """Explain how a topic's settings affect its records: how few crashes can lose a record, which findings apply, and
-    which changes to consider.
+    """Explain how a topic's settings affect its records: how few crashes suffice to lose a record, which findings
+    apply, and which changes to consider.
 
-    The answer comes from measured tables, without a search. Settings that were not measured are reported as such.
+    The answer is read from measured tables; no search is run. Settings that were not measured are reported as such.
 
     Exit status: 0 if the table has an answer, 2 for bad input, 3 if nothing was measured or a search did not finish.
     """
@@ -113,7 +113,7 @@ def _read(given: dict[str, Any]) -> tuple[dict[str, TopicSettings], dict[str, st
     if own:
         wrong = " and ".join(f"--{name.replace('_', '-')}" for name in own)
         raise UsageError(
-            f"{wrong} cannot be combined with {where}, which reads the same setting: leave one of them out."
+            f"{wrong} cannot be combined with {where}, which reads the same setting: leave out one of them."
         )
     if file:
         listed = settings_in(Path(file))
@@ -128,7 +128,7 @@ def _write(file: Path, data: Any) -> None:
     crashes = data["crashes"]
     if crashes is None or not crashes["front"]:
         raise UsageError(
-            "--trace was given, but no history that loses a record is known for these settings: leave it out."
+            "--trace was given, but no history that loses a record is known for these settings: leave out --trace."
         )
     made = history_of_faults({"protocol": "replication", "property": crashes["property"]}, crashes, crashes["front"][0])
     write_text(file, made.text)
@@ -139,7 +139,7 @@ def _data(made: AdviceResult, operation: str) -> Json:
 
 
 def print_groups(console: Console, groups: list[tuple[list[str], Json]]) -> None:
-    """Print one sentence for each group of topics with equal settings, starting with the groups at highest risk."""
+    """Print one sentence for each group of topics with equal settings, the groups at the highest risk first."""
 
     def harmed(data: Json) -> int:
         return sum(item["outcome"] == "lost" for item in data["operations"]) or len(data["operations"])

@@ -78,7 +78,7 @@ GROUPS = {
     ),
 }
 MANY = 12
-"""Minimum number of options for which `--help` shows groups, each with at least two options."""
+"""If a command has at least this many options, `--help` shows them in groups of at least two."""
 
 
 class Grouped(click.Command):

@@ -4,7 +4,7 @@ A table is placed between `<!-- cases NAME ... -->` and `<!-- end -->`. NAME is 
 or the name of a table about a proof and the name of the proof. `benchmarks/figures/catalogue.py` measured seconds,
 rates and memory.
 
-Each row of the table of delays has two runs, which differ in the number of ticks that a message takes. The two worst
+Each row of the table of delays has two runs, which differ in the number of ticks that a message takes. Their worst
 cases determine how many messages, and how many maximum waits or idle intervals, are on the worst path. A round trip is
 two messages.
 """
