@@ -207,7 +207,7 @@ def _refused(guards: Guards, step: Step, error: DisabledError, number: int, firs
 
 
 _CHECKED: dict[int, tuple[Machine, Guards, dict[str, tuple[Line, ...]]]] = {}
-"""Guards and lines of machines, by machine id. The machine is stored too, so that its id is not reused."""
+"""Guards and lines, keyed by the machine's id. The machine is stored too, so that its id is not reused."""
 
 
 def _checked(machine: Machine) -> tuple[Guards, dict[str, tuple[Line, ...]]]:

@@ -56,8 +56,8 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     everything that clients can observe. With --on, only the named fields are compared.
 
     If --kafka and --jars are given twice in total, two builds are compared, such as a release and your pull request:
-    fencepost compare --kafka 4.1.2 --jars DIR. The class files show which methods differ. Both builds run every history
-    that executes a changed method; --draws adds random histories. The first history that shows a difference is
+    fencepost compare --kafka 4.1.2 --jars DIR. The class files show which methods differ. Every history that executes a
+    changed method is run on both builds; --draws adds random histories. The first history that shows a difference is
     shortened. Changed methods that no history executes are listed.
 
     Exit status: 0 if there is no difference, 1 if there is one, 2 for bad input (or if Java, Maven or the release is

@@ -253,7 +253,7 @@ search_options = together(
     click.option("--resume", is_flag=True, help="Continue from the checkpoint."),
 )
 spill_option = click.option(
-    "--spill", metavar="DIR", help="Keep predecessors and unfinished levels in this folder, not in memory."
+    "--spill", metavar="DIR", help="Keep predecessors and unfinished levels in this folder instead of in memory."
 )
 cross_check_option = click.option(
     "--cross-check",

@@ -174,7 +174,7 @@ class Square(NamedTuple):
 
 
 class HeatMap(NamedTuple):
-    """A heat map whose columns are the grid's first axis and whose rows are the second."""
+    """A heat map whose columns follow the grid's first axis and whose rows follow the second."""
 
     title: str
     across: str

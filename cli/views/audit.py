@@ -89,7 +89,7 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
             rows.append((item["severity"], item["sort"], *counts, when(item["first"]), when(item["last"])))
         if data["unjudged"]:
             counts = f"{data['unjudged']:,}", f"{data['unjudged_partitions']:,}"
-            rows.append(("unknown", "not judged, see the second line", *counts, "", ""))
+            rows.append(("unknown", "not judged; see the second line", *counts, "", ""))
         print_rows(console, rows, indent=2)
     for sort in data["sorts"]:
         if of_it := _found(data, sort):

@@ -29,12 +29,12 @@ class Parties:
     plain: Interpreter
     lanes: tuple[Lane, ...]
     arrays: dict[str, dict[int, Lane]]
-    """Lanes by field of the state, then by index of the array."""
+    """Lanes, keyed by field of the state and then by index of the array."""
     records: dict[str, Lane]
-    """Lanes by field of the state."""
+    """Lanes, keyed by field of the state."""
     owner: Lane | None
     counts: dict[str, dict[int, Lane]]
-    """Lanes by the text of the domain that indexes them."""
+    """Lanes, keyed by the text of the domain that indexes them."""
 
     def indexed(self, domain: Domain | InFlight, value: Any) -> Lane | None:
         if not isinstance(domain, Index) or value == NONE:
