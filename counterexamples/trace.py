@@ -37,7 +37,7 @@ RECORDED = "recorded"
 """Verdict of a cluster's history, which need not violate any property."""
 WIDTH = 100
 ARCHIVE = File(__file__).parent / "archive"
-"""Folder with one shortest trace for each expected violation, named protocol-property.trace."""
+"""Folder with one shortest trace for each expected violation, in a file named protocol-property.trace."""
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ def print_advice(
     if crashes is None:
         print_lines(console, f"Not measured: {data['why']}. Settings that were not measured may be unsafe.")
     else:
-        print_lines(console, f"With crashes alone, an acknowledged record {crashes['outcome']}.")
+        print_lines(console, f"An acknowledged record, with crashes alone: {crashes['outcome']}.")
         for lost, steps in zip(crashes["front"], crashes["told"], strict=True):
             print_lines(console, f"{advice_words.broken_by(lost)}:", indent=2)
             print_lines(console, *(f"{number}. {step}" for number, step in enumerate(steps, 1)), indent=4)

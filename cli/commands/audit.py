@@ -31,7 +31,7 @@ from fencepost.kafka.audit.findings import SEVERITIES
 @option(
     "--min-isr", type=options.Count(1), default=1, show_default=True, help="min.insync.replicas in server.properties."
 )
-@option("--partition", metavar="TOPIC-NUMBER", help="Search for steps that the brokers may have taken; needs --trace.")
+@option("--partition", metavar="TOPIC-NUMBER", help="Search for steps that the brokers may have taken (needs --trace).")
 @option(
     "--trace", type=options.Writable(), help="Write the history of --partition to this file, as a trace of the model."
 )

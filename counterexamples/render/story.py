@@ -1,4 +1,4 @@
-"""A path as diagrams need it: the party that takes each step, the changes in each lane, and the messages.
+"""A path for diagrams: the party that takes each step, the changes in each lane, and the messages.
 
 A message is followed from the step that adds it to a bag or channel to the step that removes it, even if `normalize`
 renumbers it. If a party reads another party's state without a message, a signal within one step connects the two.

@@ -223,7 +223,7 @@ def crashes_page() -> Iterator[str]:
     yield from ("# How many crashes an acknowledged record survives", "")
     yield "KIP-966 says that, with ELR, an acknowledged record survives min ISR - 1 unclean shutdowns."
     yield f"To test this, `{LOSS}` was checked with an increasing number of crashes that may lose the whole log."
-    yield "*Tolerates* is how many crashes cause no violation. [Settings](../settings.md) shows the shortest histories."
+    yield "*Tolerates* counts crashes that cause no violation. [Settings](../settings.md) shows the shortest histories."
     yield ""
     for replicas in SIZES:
         unknown = f"Not measured yet: run `python -m benchmarks.figures.matrices --faults {replicas}`."

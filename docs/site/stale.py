@@ -34,7 +34,7 @@ SIZES = {
 """Further constants, by number of replicas. `fences` equals that number, because only fenced brokers register."""
 GRID = ("elr=off,on", "unclean_election=off,on")
 MOST_STATES = 20_000_000
-"""Maximum number of states of a search. Stored as fingerprints, these states take less than 4 GiB."""
+"""Maximum number of states of a search. Stored as fingerprints, this many states take less than 4 GiB."""
 
 
 def grid_of(replicas: str) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ def operations_mark() -> str:
 # -- findings by version
 
 DISK_STAYS = {"brokers": 2, "crashes": 2, "fences": 2, "max_leader_epoch": 4, "max_records": 1, "loss": "none"}
-"""Constants for finding record loss in releases if the disk survives a crash and the process restarts."""
+"""Constants for finding record loss in releases when the disk survives a crash and the process restarts."""
 
 
 def versions_mark() -> str:
