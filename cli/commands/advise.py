@@ -113,7 +113,7 @@ def _read(given: dict[str, Any]) -> tuple[dict[str, TopicSettings], dict[str, st
     if own:
         wrong = " and ".join(f"--{name.replace('_', '-')}" for name in own)
         raise UsageError(
-            f"{wrong} cannot be combined with {where}, which reads the same setting: leave out one of them."
+            f"{wrong} cannot be combined with {where}, which reads the same setting: leave one of them out."
         )
     if file:
         listed = settings_in(Path(file))
