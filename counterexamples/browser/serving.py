@@ -93,7 +93,7 @@ def address(what: str | None) -> str:
         if file.suffix == ".py":
             raise UsageError(
                 f"{what} is a Python file, but the explorer supports only the protocols of `fencepost list`. For your "
-                f"own model, `fencepost check {what}` finds a history, and `fencepost show` makes its trace a page."
+                f"own model, `fencepost check {what}` finds a history, and `fencepost show` makes a page of its trace."
             )
         return str(described(read(file).trace)["link"])
     if (ARCHIVE / f"{name}.trace").is_file() and what == Path(what).name:
