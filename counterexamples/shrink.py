@@ -1,4 +1,4 @@
-"""Shrinking of a trace to the shortest one with the same finding: fewer steps, lower constants, and searches."""
+"""Shrinking a trace to the shortest one with the same finding, by removing steps, lowering constants, and searching."""
 
 import time
 from collections.abc import Callable, Mapping

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 STYLES = {**dict.fromkeys(HARMFUL, "red"), "lost": "bold red", "safe": "green"}
 SEEN, GROUPS, NAMES = 1, 11, 3
-"""Limits without `-v`: observations per operation, groups of topics, and topics named in a group."""
+"""Limits without `-v`: observations per operation, groups of topics, and topics named per group."""
 ON_OFF = Choice(["on", "off"])
 
 

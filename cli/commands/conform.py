@@ -76,7 +76,7 @@ def conform(protocol: str, **given: Any) -> Exit:
     machine, you must confirm first.
 
     A controller and brokers built from Kafka's classes, or nodes built from its Raft client, run in one Java process,
-    without network or threads. By default, the executed walks together take every transition of a small state graph.
+    without a network or threads. By default, the executed walks together take every transition of a small state graph.
 
     Exit status: 0 if Kafka agrees with the model, 1 if they differ, 2 for bad input (or if Java, Maven or the release
     is missing), 3 if the time limit was reached first. With --client: 0 if the client follows every rule, 1 if it

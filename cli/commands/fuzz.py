@@ -46,7 +46,7 @@ SHOWN = 13
 def fuzz(**given: Any) -> Exit:
     """Run random histories on a controller and brokers built from Apache Kafka's classes, and check each step.
 
-    No model guides the histories. One Java process runs the classes, without network or threads: clients write,
+    No model guides the histories. One Java process runs the classes, without a network or threads: clients write,
     followers fetch, requests are delayed, directories fail, brokers crash and restart from their files, and operators
     intervene. Each history has so few faults that the loss of an acknowledged record is a bug. If a history violates a
     guarantee, it is shortened to the fewest steps and replayed with each known finding's fix, to find the cause.

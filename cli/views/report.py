@@ -249,7 +249,7 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
 
 def _compiling(result: Result, *, verbose: bool) -> Iterator[tuple[str, str]]:
     for number, item in enumerate(result.compiled if verbose else ()):
-        took = f"{show_seconds(item.seconds)}, using at most {show_size(item.memory)} in the compiling process"
+        took = f"{show_seconds(item.seconds)}, with at most {show_size(item.memory)} in the compiling process"
         when = " while the search continued" if number else ""
         yield "compiled", f"{item.tier} code: " + ("read from the cache" if item.kept else f"in {took}{when}")
 

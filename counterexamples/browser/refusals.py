@@ -1,4 +1,4 @@
-"""The reason why a step is disabled: a guard, the decisive part of its condition, and the values that it reads."""
+"""The reason why a step is disabled: a guard, the decisive part of its condition, and the values read there."""
 
 import ast
 import copy
