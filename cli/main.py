@@ -52,7 +52,7 @@ _PLACES = {name: place for group in LISTED.values() for name, (place, _) in grou
 
 
 class _GoneError(Exception):
-    """Error raised if the reader has closed the output; click would exit with the status of a violation instead."""
+    """Error raised if the reader has closed the output; otherwise, click would exit with the status of a violation."""
 
 
 @contextmanager

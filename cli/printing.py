@@ -11,7 +11,7 @@ from typing import Any
 from fencepost.cli.views.console import results
 
 HINT = re.compile(r"^`-v` shows .*?(\n\n|\Z)| Evidence, proof: `-v`\.|: `-v`", re.MULTILINE | re.DOTALL)
-"""A pattern for hints about command-line options, which Python does not have."""
+"""A pattern for hints about command-line options, which do not exist in Python."""
 VIEWS = {
     "AblateResult": ("commands.ablate", "print_matrix"),
     "AdviceResult": ("commands.advise", "print_advice"),

@@ -1,4 +1,4 @@
-"""Translation of the library's messages to command-line options.
+"""Translation of the library's messages into terms of the command line.
 
 The library's messages name parameters and calls as in Python, such as `max_states=`, `resume=True`, `min_isr=2` or
 `fencepost.replay("x.trace", rewrite=True)`. The command line prints `--max-states`, `--resume`, `--set min_isr=2` and

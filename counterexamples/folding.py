@@ -15,8 +15,8 @@ def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]
 
 
 def cut(text: str, first: int, rest: int) -> list[tuple[int, int]]:
-    """Return the spans of a string's lines: the first has at most `first` characters, and others at most `rest`, if
-    possible. A line ends at the last place of the best kind that occurs in its last two thirds.
+    """Return the spans of a string's lines: the first has at most `first` characters, and each later one at most
+    `rest`, if possible. Each line ends at the last place of the best kind that occurs in the line's last two thirds.
     """
     places, spans, start, room = _places(text), [], 0, first
     while len(text.rstrip()) - start > room:

@@ -1,4 +1,4 @@
-"""The text of a trace's path: each step, with the changes by its action and by `normalize`."""
+"""The text of a trace's path: each step, with the changes made by its action and by `normalize`."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ def transitions(trace: Trace, path: Path) -> Iterator[Transition]:
 
 
 def folded(record: type[Record], raw: Key, after: Key) -> str:
-    """Return the changes by `normalize` as a clause, or an empty string. Long lists are abridged."""
+    """Return the changes made by `normalize` as a clause, or an empty string. Long lists are abridged."""
     found = changes(record, raw, after)
     scalars = [item for item in found if not item.is_message]
     nth = Counter[str]()
@@ -55,8 +55,8 @@ def _folded_messages(found: list[Change]) -> list[str]:
 def states_text(
     trace: Trace, path: Path, *, start: str = "initial", ending: str = "", known: frozenset[str] | None = None
 ) -> str:
-    """Return the states of a trace file. `start` is the title of the first state, and `ending` the title at the end, by
-    default the trace's finding. If `known` is given, fields that depend only on constants outside it are omitted.
+    """Return the states of a trace file. `start` is the title of the first state, and `ending` the title at the end (by
+    default, the trace's finding). If `known` is given, fields that depend only on constants outside it are omitted.
     """
     count = "1 state" if path.length == 1 else f"{path.length} states"
     last = fold(ending, WIDTH, more=UNDER_TITLE) if ending else fold(f"{trace.finding}: {count}", WIDTH)

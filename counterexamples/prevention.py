@@ -1,4 +1,4 @@
-"""Prevention of a path: other settings, or a later protocol, with which the same steps end differently.
+"""Prevention of a path: other settings or a later protocol under which the same steps end differently.
 
 Each switch is flipped, and the steps are taken again under the plain semantics. The first guard that refuses a step
 shows the effect of the switch. A path does not count as prevented if the property is decided before a step is refused,
@@ -29,7 +29,7 @@ from fencepost.model.language.records import Key
 from fencepost.model.language.trees import definition_of
 
 FEW = 4
-"""Every value of a constant is tried if there are at most this many. A constant with more values counts as a budget."""
+"""If a constant has at most this many values, every value is tried. A constant with more values counts as a budget."""
 
 
 class Line(NamedTuple):
@@ -52,7 +52,7 @@ class Ending(NamedTuple):
 
 @dataclass(frozen=True)
 class Prevention:
-    """A setting or a protocol with which the steps end differently. `is_usual` says whether the setting is the default
+    """A setting or a protocol under which the steps end differently. `is_usual` says whether the setting is the default
     or belongs to the version. `lines` are the lines of the model that read the setting.
     """
 
@@ -98,7 +98,7 @@ def _begins(other: Interpreter, start: Key) -> bool:
 def is_prevented(
     machine: Machine, constants: Constants, prop: Property, path: Path, values: Mapping[str, int], *, normalize: bool
 ) -> bool:
-    """Return whether other constants prevent a path, because a step is refused or the property stays undecided."""
+    """Return whether other constants prevent a path, either by refusing a step or by leaving the property undecided."""
     other = Interpreter(machine, machine.set_constants({**constants.values, **values}), normalize=normalize)
     state = path.start
     try:
@@ -148,7 +148,7 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
 
 
 def _later(trace: Trace, path: Path, raws: Sequence[Key]) -> Iterator[Prevention]:
-    """Yield the protocols of the same family with which the steps end differently, the oldest first."""
+    """Yield the protocols of the same family under which the steps end differently, oldest first."""
     machine = trace.protocol.machine
     for protocol in PROTOCOLS.values():
         other = protocol.machine
@@ -166,8 +166,8 @@ def parameters(action: Action) -> list[tuple[str, type]]:
 
 
 def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter, guards: Guards) -> Ending | None:
-    """Take the steps on a changed machine. Return where and how the steps end differently, or None if they end in the
-    same way. `raws` are the states after each step of the path, before `normalize`.
+    """Take the steps of a path on a changed machine. Return where and how the steps end differently, or None if they
+    end in the same way. `raws` are the states after each step of the path, before `normalize`.
     """
     record, state, states = other.machine.state, path.start, [path.start]
     prop = trace.prop
@@ -207,7 +207,7 @@ def _refused(guards: Guards, step: Step, error: DisabledError, number: int, firs
 
 
 _CHECKED: dict[int, tuple[Machine, Guards, dict[str, tuple[Line, ...]]]] = {}
-"""Guards and lines of machines, by machine id. The machine is stored too, so that its id is not reused."""
+"""Guards and lines, keyed by the machine's id. The machine is stored too, so that its id is not reused."""
 
 
 def _checked(machine: Machine) -> tuple[Guards, dict[str, tuple[Line, ...]]]:

@@ -23,7 +23,7 @@ def kept(trace: Trace, path: Path) -> list[str]:
     """Return a line for each fairness constraint that a loop satisfies, with the reason.
 
     If the loop is fair only because a bound of the run refuses a step, the first line says so. The list is empty if
-    there is no loop, or if the loop is unfair. The cost of an unfair loop grows until the behaviour leaves the loop.
+    there is no loop, or if the loop is unfair. In an unfair loop, the cost grows until the behaviour leaves the loop.
     """
     if trace.prop is None or trace.prop.eventual is None or path.loop is None:
         return []

@@ -21,7 +21,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record
 
 Steps = tuple[Step, ...]
 PAIRS = 40
-"""Maximum length of a trace for which pairs of steps, such as a fault and its recovery, are removed too."""
+"""If a trace has at most this many steps, pairs such as a fault and its recovery are removed too."""
 
 
 class Attempts:
@@ -150,7 +150,7 @@ def _first(attempts: Attempts, steps: Steps, candidates: Iterator[Steps]) -> Ste
 
 
 def _pieces(steps: Steps, size: int) -> Iterator[Steps]:
-    """Yield the steps without one chunk of this size, the last chunk first, because the first is often needed."""
+    """Yield the steps without one chunk of this size; start with the last chunk, because the first is often needed."""
     for end in range(len(steps), 0, -size):
         yield steps[: max(0, end - size)] + steps[end:]
 

@@ -1,4 +1,4 @@
-"""Shrinking of a trace to the shortest one with the same finding: fewer steps, lower constants, and searches."""
+"""Shrinking a trace to the shortest one with the same finding, by removing steps, lowering constants, and searching."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -36,8 +36,8 @@ class Limits:
 class Shrunk:
     """A shortened trace, and the length up to which no shorter trace exists.
 
-    `checked` is a length in states. With the final constants, no shorter trace of at most this length shows the same
-    finding. `searched` is the number of distinct states in the last search.
+    `checked` is a length in states. With the final constants, no trace of at most this length shows the same finding.
+    `searched` is the number of distinct states in the last search.
     """
 
     trace: Trace
@@ -171,7 +171,7 @@ class _Shrinking:
 
     @property
     def result(self) -> Result | None:
-        """Return the last search if it used the trace's constants, and otherwise None."""
+        """Return the last search if it used the trace's constants, otherwise None."""
         return self.last[1] if self.last and self.last[0] == self.trace.constants else None
 
     @property

@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 @lru_cache(1024)
 def place_of(function: Callable[..., Any]) -> Place:
-    """Return where a function is defined: the line of its `def`, below the decorators, or of its lambda."""
+    """Return where a function is defined: the line of its `def` (below the decorators) or of its lambda."""
     lines, first = source_lines(function)
     offset = next((number for number, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)
     return Place(Path(function.__code__.co_filename), first + offset)

@@ -108,7 +108,7 @@ class Driver:
         self.schedules = self.steps = 0
 
     def strategy(self, schedules: int) -> Any:
-        """Return a strategy that draws this many schedules, concatenated in one string of bytes. With a strategy for
+        """Return a strategy that draws this many schedules, concatenated into one string of bytes. With a strategy for
         lists, Hypothesis would mostly draw equal schedules.
         """
         size = schedules * (self.depth + 1) * self.width.itemsize

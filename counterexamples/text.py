@@ -42,7 +42,7 @@ class Folded:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table whose titles fold between words. A wide table becomes several, each with the first column."""
+    """A table whose titles fold between words. A wide table is split into several, each with the first column."""
 
     header: Sequence[str]
     rows: Sequence[tuple[Sequence[Text], str]]

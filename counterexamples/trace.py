@@ -37,7 +37,7 @@ RECORDED = "recorded"
 """Verdict of a cluster's history, which need not violate any property."""
 WIDTH = 100
 ARCHIVE = File(__file__).parent / "archive"
-"""Folder with one shortest trace for each expected violation, named protocol-property.trace."""
+"""Folder with one shortest trace for each expected violation, in a file named protocol-property.trace."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,8 @@ class Trace:
         yield "why", self.why
 
     def _constants(self) -> tuple[str, str]:
-        """Return the constants that matter to a reader, and the switches with their usual values. Traces contain the
-        values of both, so that a trace keeps its meaning when a default changes.
+        """Return the constants that matter to a reader, and the switches that have their usual values. Traces contain
+        the values of both, so that a trace keeps its meaning when a default changes.
         """
         machine = self.protocol.machine
         usual = dict(machine.version(self.version).values) if self.version else {}

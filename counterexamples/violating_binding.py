@@ -2,8 +2,8 @@
 
 The property is evaluated again at the end of the trace. For each `all` or `any`, including those in helpers, the
 decisive values are recorded under the names in the property, such as `leader=1, offset=0`. If several variables share a
-name, the value of the variable in the shown condition is recorded. The explanation evaluates only what the property
-itself evaluates, and the violation is reported even if the explanation raises an error.
+name, the value of the variable in the shown condition is recorded. The explanation evaluates only expressions that the
+property itself evaluates, and the violation is reported even if the explanation raises an error.
 """
 
 import ast
@@ -247,7 +247,7 @@ class _Frame:
 
 
 def _says_what_is_wrong(node: ast.expr) -> bool:
-    """Return whether an operand is not a negation. Therefore, `holds` is explained last in `not applies or holds`."""
+    """Return whether an operand is not a negation; if so, it is explained last, as is `holds` in `not a or holds`."""
     return not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 

@@ -160,8 +160,8 @@ BUILD_RULES = {
 
 
 def compare_sarif(data: dict[str, Any]) -> str:
-    """Return a report on two builds: changed methods that cause a difference, and changed lines that no history runs.
-    File paths are relative to Kafka's source tree if the current folder is the tree's root.
+    """Return a report on two builds: changed methods that cause a difference, and changed lines that no history
+    executes. File paths are relative to Kafka's source tree if the current folder is the tree's root.
     """
     names = list(BUILD_RULES)
     rules = [

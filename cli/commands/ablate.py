@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @options.normalize_option
 @option("--checkpoint", metavar="DIR", help="Save every finished row in this folder.")
 @option("--resume", is_flag=True, help="Read finished rows from the checkpoint.")
-@option("--liveness", is_flag=True, help="Also find what only leads-to or at-most properties need.")
+@option("--liveness", is_flag=True, help="Also find the guards that only leads-to or at-most properties need.")
 @option("--html", type=options.Writable(), help="Write the matrix to this HTML file; its cells link to their traces.")
 @option("--trace", metavar="DIR", help="Write the trace of each violation to this folder.")
 @option("--master", metavar="URL", help="Search the rows on this Spark master: local[4], spark://host:port, ...")
@@ -248,7 +248,7 @@ def _found(row: Json) -> list[Any]:
 
 
 def _beyond(row: Json) -> list[Any]:
-    """Return a note about steps that left a domain, after which the search did not continue."""
+    """Return a note about steps that left a domain; the search did not continue beyond them."""
     if not row["departure"]:
         return []
     return [

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 STYLES = {**dict.fromkeys(HARMFUL, "red"), "lost": "bold red", "safe": "green"}
 SEEN, GROUPS, NAMES = 1, 11, 3
-"""Limits without `-v`: observations per operation, groups of topics, and topics named in a group."""
+"""Limits without `-v`: observations per operation, groups of topics, and topics named per group."""
 ON_OFF = Choice(["on", "off"])
 
 
@@ -55,10 +55,10 @@ ON_OFF = Choice(["on", "off"])
 @options.verbose_option
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exit:
-    """Explain how a topic's settings affect its records: how few crashes can lose a record, which findings apply, and
-    which changes to consider.
+    """Explain how a topic's settings affect its records: how few crashes suffice to lose a record, which findings
+    apply, and which changes to consider.
 
-    The answer comes from measured tables, without a search. Settings that were not measured are reported as such.
+    The answer is read from measured tables; no search is run. Settings that were not measured are reported as such.
 
     Exit status: 0 if the table has an answer, 2 for bad input, 3 if nothing was measured or a search did not finish.
     """
@@ -128,7 +128,7 @@ def _write(file: Path, data: Any) -> None:
     crashes = data["crashes"]
     if crashes is None or not crashes["front"]:
         raise UsageError(
-            "--trace was given, but no history that loses a record is known for these settings: leave it out."
+            "--trace was given, but no history that loses a record is known for these settings: leave out --trace."
         )
     made = history_of_faults({"protocol": "replication", "property": crashes["property"]}, crashes, crashes["front"][0])
     write_text(file, made.text)
@@ -139,7 +139,7 @@ def _data(made: AdviceResult, operation: str) -> Json:
 
 
 def print_groups(console: Console, groups: list[tuple[list[str], Json]]) -> None:
-    """Print one sentence for each group of topics with equal settings, starting with the groups at highest risk."""
+    """Print one sentence for each group of topics with equal settings, the groups at the highest risk first."""
 
     def harmed(data: Json) -> int:
         return sum(item["outcome"] == "lost" for item in data["operations"]) or len(data["operations"])
@@ -190,7 +190,7 @@ def print_advice(
     if crashes is None:
         print_lines(console, f"Not measured: {data['why']}. Settings that were not measured may be unsafe.")
     else:
-        print_lines(console, f"Crashes alone: an acknowledged record {crashes['outcome']}.")
+        print_lines(console, f"An acknowledged record, with crashes alone: {crashes['outcome']}.")
         for lost, steps in zip(crashes["front"], crashes["told"], strict=True):
             print_lines(console, f"{advice_words.broken_by(lost)}:", indent=2)
             print_lines(console, *(f"{number}. {step}" for number, step in enumerate(steps, 1)), indent=4)

@@ -31,7 +31,7 @@ from fencepost.kafka.audit.findings import SEVERITIES
 @option(
     "--min-isr", type=options.Count(1), default=1, show_default=True, help="min.insync.replicas in server.properties."
 )
-@option("--partition", metavar="TOPIC-NUMBER", help="Search for steps that the brokers may have taken; needs --trace.")
+@option("--partition", metavar="TOPIC-NUMBER", help="Search for steps that the brokers may have taken (needs --trace).")
 @option(
     "--trace", type=options.Writable(), help="Write the history of --partition to this file, as a trace of the model."
 )
@@ -44,11 +44,11 @@ from fencepost.kafka.audit.findings import SEVERITIES
 @options.verbose_option
 @options.output_options
 def audit(paths: tuple[str, ...], **given: Any) -> Exit:
-    """Audit the metadata log of a Kafka cluster: report broken invariants, and states in which records can be lost.
+    """Audit the metadata log of a Kafka cluster: report violated invariants, and states in which records can be lost.
 
     PATH is a controller's folder __cluster_metadata-0, a folder that contains such folders at any depth, or a file with
     the output of kafka-dump-log.sh --cluster-metadata-decoder, which can be read without Java. Kafka's own classes
-    decode the records of a folder. This process follows every partition itself; Spark does so with --master, or for
+    decode the records of a folder. By default, this process follows every partition; Spark does so with --master or for
     more than a million records. Copies of brokers' disks, or of a partition's folders on them, are also compared, to
     find which records were acknowledged, where logs diverge, and which records the leader lacks.
 

@@ -44,20 +44,20 @@ if TYPE_CHECKING:
 @options.verbose_option
 @options.output_options
 def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
-    """Compare two models, or two builds of Apache Kafka by the behaviour of their classes.
+    """Compare two models, or the behaviour of the classes of two builds of Apache Kafka.
 
-    A and B are one argument each, such as "kip320 elr=on" and kip279. An argument names a protocol, a Python file or
-    one of its machines (FILE.py:NAME), a version, and settings NAME=VALUE, separated by spaces. A side that names no
-    protocol uses that of the other side, as in fencepost compare replication kafka-4.0. Without B, a variant is
-    compared with its base. --set, --version, --with and --without apply to both sides, unless A or B overrides them.
-    Both models must have the same state fields.
+    A and B are single arguments, such as "kip320 elr=on" and kip279. An argument names a protocol, a Python file or one
+    of its machines (FILE.py:NAME), a version, and settings NAME=VALUE, separated by spaces. A side that names no
+    protocol uses the other side's, as in fencepost compare replication kafka-4.0. Without B, a variant is compared with
+    its base. --set, --version, --with and --without apply to both sides, unless A or B overrides them. Both models must
+    have the same state fields.
 
     The comparison covers the guarantees, all fields that the protocols store (except budgets and ghosts), and
     everything that clients can observe. With --on, only the named fields are compared.
 
     If --kafka and --jars are given twice in total, two builds are compared, such as a release and your pull request:
-    fencepost compare --kafka 4.1.2 --jars DIR. The class files show which methods differ. Both builds run every history
-    that executes a changed method; --draws adds random histories. The first history after which the builds differ is
+    fencepost compare --kafka 4.1.2 --jars DIR. The class files show which methods differ. Every history that executes a
+    changed method is run on both builds; --draws adds random histories. The first history that shows a difference is
     shortened. Changed methods that no history executes are listed.
 
     Exit status: 0 if there is no difference, 1 if there is one, 2 for bad input (or if Java, Maven or the release is
@@ -209,7 +209,7 @@ def _print_one_way(console: Console, item: Comparison) -> None:
         print_lines(console, f"Behaviours were not compared completely: {item.why}.", style="yellow")
     for only, words in (
         (item.state, "the first state that no state of the other side matches"),
-        (item.behaviour, "the shortest behaviour that only one side has, although both sides have each of its states"),
+        (item.behaviour, "the shortest behaviour that only one side has, although both have each of its states"),
     ):
         if only:
             _print_only(console, only, words)

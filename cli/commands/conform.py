@@ -56,7 +56,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 @option("--walks", type=options.Count(1), help="Execute random walks instead of covering the state graph.")
 @option("--depth", type=options.Count(1), help="Maximum number of steps in a walk. [default: 40, or 30 with --client]")
 @option("--seed", type=int, default=1, show_default=True, metavar="N", help="The seed of the random walks.")
-@option("--ablate", is_flag=True, help="Remove each check and change each rule, and see if the comparison notices.")
+@option("--ablate", is_flag=True, help="Remove each check, change each rule, and see whether the comparison notices.")
 @option("--refusals", type=options.Count(1), help="On Kafka, try N steps that the model forbids.")
 @option("--changes", is_flag=True, help="Compare only how Kafka's PartitionChangeBuilder changes partitions.")
 @option("--lines", is_flag=True, help="Record which lines of Kafka's classes are executed (JaCoCo, through Maven).")
@@ -76,11 +76,11 @@ def conform(protocol: str, **given: Any) -> Exit:
     machine, you must confirm first.
 
     A controller and brokers built from Kafka's classes, or nodes built from its Raft client, run in one Java process,
-    without network or threads. By default, the executed walks together take every transition of a small state graph.
+    without a network or threads. By default, the executed walks together take every transition of a small state graph.
 
     Exit status: 0 if Kafka agrees with the model, 1 if they differ, 2 for bad input (or if Java, Maven or the release
     is missing), 3 if the time limit was reached first. With --client: 0 if the client follows every rule, 1 if it
-    breaks a rule every time that the history is played, 3 if it does so only sometimes, or the client could not be run.
+    breaks a rule every time the history is played, 3 if it does so only sometimes or could not be run.
     """
     with Display(quiet=given["quiet"]) as display:
         found = _compare(protocol, given, display)
@@ -193,7 +193,7 @@ def _ask_brokers(protocol: str, given: dict[str, Any], display: Display) -> Conf
     anywhere = not is_here(servers)
     if anywhere and not (sys.stdin.isatty() and confirm(f"Create and remove a topic on {servers}?", err=True)):
         raise UsageError(
-            f"{servers} is not on this machine, and creating a topic there was not confirmed on a terminal."
+            f"{servers} is not on this machine, and nobody confirmed on a terminal that a topic may be created there."
         )
     return conform_brokers(servers, anywhere=anywhere, progress=display)
 

@@ -14,10 +14,10 @@ from fencepost.cli.views.console import Display, print_text
 )
 @option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def explore(what: str | None, port: int, no_browser: bool) -> Exit:
-    """Open PROTOCOL, an archived trace or a trace file in the browser, to look at its states and take steps.
+    """Open PROTOCOL, an archived trace or a trace file in the browser, to examine its states and take steps.
 
     The page shows why an action is not enabled, and whether each property holds. The page is served only on this
-    machine, until you press Ctrl-C, and makes no requests to other hosts. Pyodide is installed from npm on first use.
+    machine, until you press Ctrl-C. It makes no requests to other hosts. Pyodide is installed from npm on first use.
 
     Exit status: 0 after Ctrl-C, 2 for bad input or if Pyodide is not available.
     """

@@ -1,4 +1,4 @@
-"""`fencepost faults`: finds the fewest faults that violate a property, and the faults that each setting tolerates."""
+"""`fencepost faults`: finds the fewest faults that violate a property, and how many faults each setting tolerates."""
 
 from __future__ import annotations
 

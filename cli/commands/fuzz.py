@@ -46,12 +46,12 @@ SHOWN = 13
 def fuzz(**given: Any) -> Exit:
     """Run random histories on a controller and brokers built from Apache Kafka's classes, and check each step.
 
-    No model guides the histories. One Java process runs the classes, without network or threads: clients write,
+    No model guides the histories. One Java process runs the classes, without a network or threads: clients write,
     followers fetch, requests are delayed, directories fail, brokers crash and restart from their files, and operators
-    intervene. Each history has so few faults that losing an acknowledged record would be a bug. If a history violates a
+    intervene. Each history has so few faults that the loss of an acknowledged record is a bug. If a history violates a
     guarantee, it is shortened to the fewest steps and replayed with each known finding's fix, to find the cause.
 
-    With --threads, threads of brokers race on JDK 25. At each lock, Fray chooses which one runs.
+    With --threads, threads of brokers race on JDK 25. At each lock, Fray chooses which thread runs.
 
     Exit status: 0 for no violation or only known findings, 1 for a violation that no known finding explains, 2 for bad
     input (or if Java, Maven or the release is missing), 3 if too few histories ran in time for a conclusion.

@@ -93,7 +93,7 @@ def _expected(case: Case) -> str:
 @option("--table", metavar="NAME", help="Print one of the documentation's tables as Markdown.")
 def guarantees(names: tuple[str, ...], as_json: bool, table: str | None) -> Exit:
     """Show the guarantees, bugs, hypotheses and questions that the catalogue's runs have settled. With IDs, show the
-    named entries with the runs that decide them, and all constants of the runs.
+    named entries, the runs that decide them, and all constants of these runs.
     """
     asked = {"IDs": bool(names), "--json": as_json, "--table": table is not None}
     given = [name for name, is_given in asked.items() if is_given]

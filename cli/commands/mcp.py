@@ -8,7 +8,7 @@ from fencepost.cli.status import Exit
 def mcp() -> Exit:
     """Serve check, explain, why_not, compare, advise and audit as tools for agents (Model Context Protocol, stdio).
 
-    Add `fencepost mcp` as a server to the settings of your client. Answers are short and cite their evidence; each
+    In the settings of your client, add `fencepost mcp` as a server. Answers are short and cite their evidence; each
     search ends after a few seconds. The command needs `pip install "fencepost[mcp]"`.
 
     Exit status: 0 if the client closed the streams, 2 if the mcp library is not installed.

@@ -12,7 +12,7 @@ from fencepost.cli.views.console import print_text
 def new(name: str) -> Exit:
     """Write a small working model to NAME.py and its test to test_NAME.py, in the current folder.
 
-    The model has messages, a value that may be NONE, a fault budget, and properties of every kind. Edit the file into a
+    The model has messages, a value that may be NONE, a fault budget, and properties of every kind. Turn the file into a
     model of your own.
 
     Exit status: 0 if the files were written, 2 for bad input or if a file with one of these names exists.

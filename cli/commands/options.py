@@ -78,7 +78,7 @@ GROUPS = {
     ),
 }
 MANY = 12
-"""Minimum number of options for which `--help` shows groups, each with at least two options."""
+"""If a command has at least this many options, `--help` shows them in groups of at least two."""
 
 
 class Grouped(click.Command):
@@ -253,7 +253,7 @@ search_options = together(
     click.option("--resume", is_flag=True, help="Continue from the checkpoint."),
 )
 spill_option = click.option(
-    "--spill", metavar="DIR", help="Keep predecessors and unfinished levels in this folder, not in memory."
+    "--spill", metavar="DIR", help="Keep predecessors and unfinished levels in this folder instead of in memory."
 )
 cross_check_option = click.option(
     "--cross-check",

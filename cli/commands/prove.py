@@ -148,7 +148,7 @@ def print_row(row: dict[str, Any]) -> None:
     if row["why"]:
         print_lines(console, row["why"], style="yellow", indent=2)
     broken = ", ".join(twin["broken_by"]) or ", ".join(twin["fails"])
-    fails = f"fails, as it must: {broken}" if twin["fails_as_expected"] else "does not fail, although it must"
+    fails = f"fails, as it should: {broken}" if twin["fails_as_expected"] else "does not fail, although it should"
     facts: list[tuple[str, Text | str]] = [("unbounded", row["unbounded"]), ("bounded", row["bounded"])]
     if row["havoc_loops"]:
         facts.append(("loops", f"any values after the loops of {', '.join(row['havoc_loops'])}"))
@@ -201,10 +201,10 @@ def print_report(
     strengthened: bool = False,
     verbose: bool = True,
 ) -> None:
-    """Print the verdicts and their limits, the step that breaks the induction, and possible next commands.
+    """Print the verdicts, their limits, the step that breaks the induction, and commands to try next.
 
     `command(option)` returns the same command with one more option, and `search` is the command that searches the
-    reachable states instead. `strengthened` says whether there was a search for lemmas.
+    reachable states instead. `strengthened` says whether lemmas were searched for.
     """
     proof, style = report.proof, verdict_style(report.proof.verdict)
     sentence = verdict_sentence(report).replace("`fencepost check`", f"`{search}`")

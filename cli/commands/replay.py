@@ -135,12 +135,12 @@ BUDGET, MEMORY = "60s", "2G"
 @option("--model", metavar="FILE.py", help=MODEL_HELP)
 @output_options
 def shrink(file: str, output: Path | None, model: str | None, **given: Any) -> Exit:
-    """Shorten the trace in FILE: take fewer steps and smaller constants, and search for an even shorter trace.
+    """Shorten the trace in FILE: omit steps, reduce constants, and search for an even shorter trace.
 
     Sizes and budgets, such as the number of brokers, are lowered; switches, versions and other choices do not change.
 
-    Exit status: 0 if the trace was shortened, or shown to be shortest within the reported limits; 2 if FILE is not a
-    trace or does not replay; 4 for an internal error.
+    Exit status: 0 if the trace was shortened, or shown to be the shortest within the reported limits; 2 if FILE is not
+    a trace or does not replay; 4 for an internal error.
     """
     shrunk = called(given, shortened, "budget memory workers", replayed(file, model=model))
     if given["json"]:

@@ -20,9 +20,7 @@ COLOURS = {"kept": "bold green", **dict.fromkeys(HARMS, "bold red"), "undetermin
 @option("--control", is_flag=True, help="Omit the step that triggers the finding, and expect no records to be lost.")
 @option("--repaired", is_flag=True, help="Run Kafka with the fix for the finding, and expect no records to be lost.")
 @option("--repair", multiple=True, metavar="NAME", help="If the finding has several fixes, use only this fix.")
-@option(
-    "--expect", type=Choice([*HARMS, "kept"]), help="Expect this verdict, not the one that is known for the release."
-)
+@option("--expect", type=Choice([*HARMS, "kept"]), help="Expect this verdict instead of the one known for the release.")
 @option("--budget", type=TIME, metavar="TIME", help="Stop after this much time.  [default: 170s]")
 @option("--port", type=IntRange(1024, 65_000), metavar="N", help="First port of the cluster.  [default: 19200]")
 @option("--output", metavar="DIR", help="Keep the logs, settings and disks of all nodes in this folder, for an audit.")
@@ -36,9 +34,9 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
     NAME, list the findings.
 
     Exit status: 0 if the verdict is as expected (a record is lost, a broker cannot restart, a partition stays without a
-    leader, a replica stays out of the ISR, a partition does not get the requested replicas, or a deleted record is
-    back; with --control, with --repaired and on releases known to be safe, none of these), 1 if it is not, 2 for bad
-    input (or if Java or Maven is missing, or a port is in use), 3 if the scenario did not finish in time.
+    leader, a replica stays out of the ISR, a partition does not get the requested replicas, or a deleted record
+    reappears; with --control, with --repaired and on releases known to be safe, none of these), 1 if it is not, 2 for
+    bad input (or if Java or Maven is missing, or a port is in use), 3 if the scenario did not finish in time.
     """
     from fencepost.api.calls.conform import list_findings
     from fencepost.api.calls.conform import reproduce as play

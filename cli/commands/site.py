@@ -19,7 +19,7 @@ from fencepost.cli.status import Exit
 @option("--workers", type=Count(1), default=2, show_default=True, help="Number of processes that draw traces.")
 @option("--quiet", is_flag=True, help="Do not show progress.")
 def site(output: str, docs: str, workers: int, quiet: bool) -> Exit:
-    """Build a static site that any file server can serve, and that makes no requests to other hosts.
+    """Build a static site, which any file server can serve and which makes no requests to other hosts.
 
     The site contains every protocol with its actions and guards, every guarantee with its runs and traces, findings,
     settings, the documentation, and an explorer that runs the models in the browser.

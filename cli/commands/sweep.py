@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 def sweep(**given: Any) -> Exit:
     """Take random walks through PROTOCOL with every combination of the grid's values, and report violations.
 
-    Each combination is a cell. The walks of a cell are those of `fencepost simulate` with the same constants and seed.
-    A cell without a violation is safe only as far as it was searched.
+    Each combination is a cell. A cell's walks are the same as those of `fencepost simulate` with the same constants and
+    seed. A cell without a violation is safe only as far as it was searched.
 
     Exit status: 0 if the result is as expected, 1 for a violation or an unexpected result, 2 for bad input, 3 if
     nothing was found, 4 for an internal error.
@@ -140,7 +140,7 @@ def _table(data: Json) -> Table:
 
 
 def about(distinct: int) -> str:
-    """Return, as text, the estimated number of different states, or an upper bound if the estimate is small."""
+    """Return, as text, the estimated number of distinct states, or an upper bound if the estimate is small."""
     return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
 
 
@@ -174,7 +174,7 @@ class Square(NamedTuple):
 
 
 class HeatMap(NamedTuple):
-    """A heat map whose columns are the grid's first axis and whose rows are the second."""
+    """A heat map whose columns follow the grid's first axis and whose rows follow the second."""
 
     title: str
     across: str

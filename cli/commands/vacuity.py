@@ -58,7 +58,7 @@ def _show_row(found: MeasuredRow, trace: str | None, *, as_json: bool) -> Exit:
         history = found.history
         if history is None:
             raise UsageError(
-                f"nothing was violated in {found.row!r} of {found.protocol}, so there is no history: leave --trace out."
+                f"nothing was violated in {found.row!r} of {found.protocol}, so there is no history: leave out --trace."
             )
         write_text(Path(trace), history.text)
     if as_json:

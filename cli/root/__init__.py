@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
 
 
 def first_screen(answer: Any) -> str:
-    """Return what `print` shows for an answer: the first screen of its command, 80 columns wide."""
+    """Return the text that `print` shows for an answer: the first screen of its command, 80 columns wide."""
     text: str = import_module("fencepost.cli.printing").first_screen(answer)
     return text
 

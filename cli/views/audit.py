@@ -89,7 +89,7 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
             rows.append((item["severity"], item["sort"], *counts, when(item["first"]), when(item["last"])))
         if data["unjudged"]:
             counts = f"{data['unjudged']:,}", f"{data['unjudged_partitions']:,}"
-            rows.append(("unknown", "not judged, see the second line", *counts, "", ""))
+            rows.append(("unknown", "not judged; see the second line", *counts, "", ""))
         print_rows(console, rows, indent=2)
     for sort in data["sorts"]:
         if of_it := _found(data, sort):
@@ -298,8 +298,8 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
     print_lines(
         console,
         f"The rules of {trace['version']} allow the records from offset {trace['first']:,} to {trace['last']:,}, "
-        f"which contain {trace['recorded']} states of the controller. A search found steps of the brokers between "
-        f"them; the trace has {trace['states']} states ({trace['searched']:,} were examined).",
+        f"which contain {trace['recorded']} states of the controller. A search found broker steps between these "
+        f"states; the trace has {trace['states']} states ({trace['searched']:,} were examined).",
         indent=2,
     )
     if trace["left_out"]:

@@ -304,7 +304,7 @@ def print_coverage(console: Console, result: Result) -> None:
     print_numbers(console, rows)
     idle = [guard for guard in result.guards if not guard.refused]
     if idle:
-        words = "refused no step that earlier guards allowed (idle under these constants)."
+        words = "refused no step that earlier guards allowed (they are idle under these constants)."
         print_lines(console, f"{counted(len(idle), 'guard')} {words}", style="yellow")
 
 

@@ -1,7 +1,7 @@
 """Precomputed states near a path, for pages that run without an engine. Equal states are stored once.
 
 The page of a trace contains the states within two steps of the trace's path, so that a reader can explore them. A story
-(a file in `tours/`) explains an archived trace in an engineer's words, and then repeats its steps with the fix.
+(a file in `tours/`) explains an archived trace in an engineer's words, and then repeats the trace's steps with the fix.
 """
 
 import json
@@ -171,7 +171,7 @@ FOLDER = Path(__file__).parent / "tours"
 
 @dataclass(frozen=True)
 class Story:
-    """A story file. `steps` has a table for each step; `order` lists the numbers, from 1, of the steps with the fix."""
+    """A story file. `steps` has a table for each step; `order` lists the numbers (from 1) of the steps with the fix."""
 
     name: str
     data: Mapping[str, Any]

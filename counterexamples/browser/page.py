@@ -117,7 +117,7 @@ MODULES = {
 }
 """Modules that the browser loads, by package; None means all modules."""
 BEGINNING = (1980, 1, 1, 0, 0, 0)
-"""Modification time of every file in the archive, so that equal sources produce equal bytes."""
+"""The same modification time for every file in the archive, so that equal sources produce equal bytes."""
 
 
 def write(folder: Path, site: dict[str, Any] | None = None) -> None:
@@ -155,7 +155,7 @@ def archive(file: Path) -> None:
 
 
 def first(name: str) -> dict[str, Any]:
-    """Return a protocol's initial states under its default constants, which are shown until the engine is loaded."""
+    """Return a protocol's initial states under its default constants, to be shown until the engine is loaded."""
     setting = set_up(Link(name))
     book = Book(setting)
     book.history(setting.initial(), ())

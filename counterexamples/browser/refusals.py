@@ -1,4 +1,4 @@
-"""The reason why a step is disabled: a guard, the decisive part of its condition, and the values that it reads."""
+"""The reason why a step is disabled: a guard, the decisive part of its condition, and the values read there."""
 
 import ast
 import copy
@@ -23,8 +23,8 @@ NO_ROOM, WRONG = "a value would leave its domain", "the model raises an error"
 
 
 class Refusal(NamedTuple):
-    """A guard by its number in the action (-1 for none), with its condition, the decisive part, and the values that
-    this part reads. If the guard only limits the run and is not a rule of the protocol, `bound` is its constant.
+    """A guard, given by its number in the action (-1 for none), with its condition, the decisive part, and the values
+    that this part reads. If the guard only limits the run and is not a rule of the protocol, `bound` is its constant.
     """
 
     number: int

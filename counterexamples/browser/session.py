@@ -120,7 +120,7 @@ MOST = 30
 
 
 class Session:
-    """The server side of one page. Requests may come in any order, because they name the setting by its link."""
+    """The server side of one page. Requests may come in any order, because each identifies its setting by a link."""
 
     def __init__(self) -> None:
         self.opened: dict[str, Opened] = {}

@@ -41,7 +41,7 @@ class Setting:
 
     @cached_property
     def taken_out(self) -> tuple[Guard, ...]:
-        """Return the removed guards. If all parts of a guard are removed, the whole guard is listed instead."""
+        """Return the removed guards. If all parts of a guard are removed, list the whole guard instead of its parts."""
         return _taken_out(self.protocol.machine, self.removed)
 
     def guard_name(self, item: Action, number: int) -> str:
@@ -97,7 +97,7 @@ def of_trace(trace: Trace) -> Setting:
 
 
 def _taken_out(machine: Machine, removed: tuple[Guard, ...]) -> tuple[Guard, ...]:
-    """Return the removed guards. If all parts of a guard are removed, the whole guard replaces its parts."""
+    """Return the removed guards. If all parts of a guard are removed, return the whole guard instead of its parts."""
     found: list[Guard] = []
     every = guards(machine) if removed else ()
     for whole in (item for item in every if not item.part):

@@ -20,7 +20,7 @@ from fencepost.model.language.records import Key
 View = dict[str, Any]
 VIOLATED, HOLDS, REACHED, NOT_HERE = "violated", "holds", "reached", "not here"
 NO_STEP, WHOLE, WRONG = "no step yet", "whole behaviours", "raises an error"
-"""Verdicts on a property that a single state cannot decide."""
+"""Verdicts on properties that a single state cannot decide."""
 
 PARAMETERS = {
     "kept": "the number of records that the log keeps",

@@ -29,12 +29,12 @@ class Parties:
     plain: Interpreter
     lanes: tuple[Lane, ...]
     arrays: dict[str, dict[int, Lane]]
-    """Lanes by field of the state, then by index of the array."""
+    """Lanes, keyed by field of the state and then by index of the array."""
     records: dict[str, Lane]
-    """Lanes by field of the state."""
+    """Lanes, keyed by field of the state."""
     owner: Lane | None
     counts: dict[str, dict[int, Lane]]
-    """Lanes by the text of the domain that indexes them."""
+    """Lanes, keyed by the text of the domain that indexes them."""
 
     def indexed(self, domain: Domain | InFlight, value: Any) -> Lane | None:
         if not isinstance(domain, Index) or value == NONE:
@@ -98,7 +98,7 @@ class Parties:
         return None if domain is None else self.indexed(domain, value)
 
     def actor(self, step: Step, touched: list[Lane], before: Key) -> Lane | None:
-        """Return the party that takes a step: named by the cast or the action's name, or changed by the step."""
+        """Return the party that takes a step: the one that the cast or the action names, or that the step changes."""
         declared = self.plain.machine.cast.actors.get(step.action.name)
         if declared is not None:
             return self.meant(declared, step, before)

@@ -214,7 +214,7 @@ ABOUT_TRACES = (
 EVERY = 40
 END_OF_HEAD, END_OF_META = "</header>", "</head>"
 ICON = '<link rel="icon" href="../assets/images/favicon.png">'
-"""An empty icon. Without it, browsers request one from the server's root."""
+"""An empty icon. Without it, browsers would request one from the server's root."""
 WAYS = (
     '<style>.ways a {{ color: var(--accent); margin-right: 1em; }}</style><nav class="ways" aria-label="Fencepost"><p>'
     '<a href="{explore}">Open in the explorer</a>{others}</p></nav>'

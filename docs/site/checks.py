@@ -191,7 +191,7 @@ def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
 
 
 def of_catalogue(name: str, row: str) -> Run | None:
-    """Return the run with the shortest violation, of those whose violations disappear if only this setting changes."""
+    """Of the runs whose violations vanish if only this setting changes, return the one with the shortest violation."""
     constant, mark, text = row.partition("=")
     if not mark:
         return None
@@ -226,7 +226,7 @@ def crashes_page() -> Iterator[str]:
     yield "*Tolerates* counts crashes that cause no violation. [Settings](../settings.md) shows the shortest histories."
     yield ""
     for replicas in SIZES:
-        unknown = f"Not measured yet: `python -m benchmarks.figures.matrices --faults {replicas}` measures it."
+        unknown = f"Not measured yet: run `python -m benchmarks.figures.matrices --faults {replicas}`."
         yield from (f"## {replicas} replicas", "")
         yield from _tolerances(known[replicas]) if replicas in known else (unknown, "")
 

@@ -318,7 +318,7 @@ def loops() -> Table:
 
 
 def cuts(name: str) -> Table:
-    """Return the bounds that steps may exceed; the proof does not cover these steps."""
+    """Return the bounds that a step may exceed; the proof does not cover such steps."""
     found = measured_proofs().get(name, {"cuts": {}})
     return ["action", "bound"], ([f"`{action}`", "; ".join(bounds)] for action, bounds in found["cuts"].items())
 

@@ -1,4 +1,4 @@
-"""Tables of the model's histories executed on real Kafka: on the classes of releases, by clients, and on clusters."""
+"""Tables about the model's histories when executed on real Kafka: the classes of releases, clients, and clusters."""
 
 import re
 from collections import Counter

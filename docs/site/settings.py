@@ -68,7 +68,7 @@ def _form() -> Iterator[str]:
         choice = f'<select id="choose-{name}" name="{name}">{options}</select>'
         yield f'<div><label for="choose-{name}">{label}</label> {choice}</div>'
     yield '<p id="impossible" role="status"></p><p id="told" role="status"></p></form>'
-    since = "Eligible leader replicas are on in new clusters since Kafka 4.1, but may be off in an upgraded cluster"
+    since = "Eligible leader replicas are on in new clusters as of Kafka 4.1, but may be off in an upgraded cluster"
     yield f"<p>{since}. {_text(advice_words.ELR_SHOWN)}.</p>"
 
 

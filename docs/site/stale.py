@@ -109,7 +109,7 @@ def operations_mark() -> str:
 # -- findings by version
 
 DISK_STAYS = {"brokers": 2, "crashes": 2, "fences": 2, "max_leader_epoch": 4, "max_records": 1, "loss": "none"}
-"""Constants for finding losses in releases when the disk survives a crash and the process restarts."""
+"""Constants for finding record loss in releases when the disk survives a crash and the process restarts."""
 
 
 def versions_mark() -> str:

@@ -1,10 +1,10 @@
 """Tables of measured figures and runs, for pages written by hand.
 
 A table is placed between `<!-- cases NAME ... -->` and `<!-- end -->`. NAME is the id of an entry, the name of a table,
-or the name of a table about a proof and the name of the proof. `benchmarks/figures/catalogue.py` measured seconds,
-rates and memory.
+or the name of a table about a proof followed by the name of the proof. `benchmarks/figures/catalogue.py` measured
+seconds, rates and memory.
 
-Each row of the table of delays has two runs, which differ in the number of ticks that a message takes. The two worst
+Each row of the table of delays has two runs, which differ in the number of ticks that a message takes. Their worst
 cases determine how many messages, and how many maximum waits or idle intervals, are on the worst path. A round trip is
 two messages.
 """
@@ -131,7 +131,7 @@ ROUND_TRIP_MS = 10
 
 DELAY = "commit-is-known-in-time"
 SLOW = ", two ticks"
-"""The second run of each pair, in which a message takes two ticks, has a name with this suffix."""
+"""The name of the second run of each pair, in which a message takes two ticks, ends with this suffix."""
 _SAME = {"nodes", "voters", "max_epoch", "max_records", "clock", "max_wait", "latency", "longest_delay"}
 
 
