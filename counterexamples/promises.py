@@ -80,7 +80,7 @@ class _Kept:
         constants = self.plain.constants.shown
         bounds = " and ".join(f"{name}={constants[name]}" for name in names)
         return (
-            f"the trace depends on the guard of the bound {bounds}, which is not a rule of the protocol. Without the "
+            f"the trace depends on the guard for the bound {bounds}, which is not a rule of the protocol. Without the "
             f"guard, {' or '.join(labels)} could happen in the loop, which would then be unfair"
         )
 

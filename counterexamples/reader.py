@@ -168,7 +168,7 @@ class _Reader:
         if prop is None or not prop.kind.over_behaviours or trace.worst:
             self.refuse(
                 lines[places[0]].number,
-                f"a trace with this verdict must end in its last step, without a loop. Remove `{LOOP}`.",
+                f"a trace with this verdict must end with its last step, without a loop. Remove `{LOOP}`.",
             )
         return places[0]
 

@@ -85,7 +85,7 @@ def changes_since(file: TraceFile | None, text: str, *, whole: bool) -> str:
         return f" The steps differ from the recorded steps at step {found.step}: {found.place} has {was!r}."
     if found.was is None:
         return f" The file has been truncated or edited since the states were written: {found}"
-    return f" The header was edited, or the model has changed, since the states were written: {found}"
+    return f" The header has been edited, or the model has changed, since the states were written: {found}"
 
 
 SHOWN = 4
@@ -126,7 +126,7 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
         earlier = states_text(made.trace, made.path, known=frozenset(re.findall(r"(\w+)=", file.head)))
         difference = first_difference(file, earlier) and difference
     if difference:
-        cause = "The file was edited" if difference.step else "The file was edited, or the model has changed,"
+        cause = "The file has been edited" if difference.step else "The file has been edited, or the model has changed,"
         raise UsageError(
             f"{difference} {cause} since the states were written. Check the steps, then update the states with "
             f"`{_rewriting(path, file.trace)}`."

@@ -144,10 +144,12 @@ def headline(data: Json) -> str:
     words += f"{'is' if needed == 1 else 'are'} needed"
     words += f": if {'it' if needed == 1 else 'any one of them'} is left out, a property is violated" if needed else ""
     cut = sum(row["purpose"] == "nothing-broke" and row["departure"] is not None for row in rows)
-    left = f", but {cut} could not be decided, because some steps left a domain" if cut else ""
+    left = f", but {cut} of these could not be decided, because some steps left a domain" if cut else ""
     unknown = sum(row["purpose"] == "undetermined" for row in rows)
     words += f"; {unknown} {'is' if unknown == 1 else 'are'} undetermined" if unknown else ""
-    return words + (f"; leaving out {idle}{', one at a time,' * (idle > 1)} violated nothing{left}." if idle else ".")
+    return words + (
+        f"; leaving out {idle}{', one at a time,' * (idle > 1)} violated no property{left}." if idle else "."
+    )
 
 
 def _whole(data: Json) -> list[str]:

@@ -144,7 +144,7 @@ def print_compared(console: Console, data: CompareResult, *, verbose: bool = Tru
     growth = b.distinct / a.distinct if a.distinct else 0
     facts = [
         ("A", f"{_named(a)}: {a.distinct:,} states, depth {a.depth}"),
-        ("B", f"{_named(b)}: {b.distinct:,} states, depth {b.depth}; {growth:.2f} times as many as A"),
+        ("B", f"{_named(b)}: {b.distinct:,} states, depth {b.depth}; {growth:.2f} times as many states as A"),
     ]
     facts += [(c.name, f"{str(c.a).lower()} in A, {str(c.b).lower()} in B") for c in data.constants]
     facts += [

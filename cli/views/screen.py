@@ -120,7 +120,7 @@ def _because(result: CheckResult) -> Iterator[str]:
         yield Prevents(f"repairing {finding}", traces).sentence
     version = result.question.version
     if explained and not version.endswith(REPAIRED):
-        yield f'`version="{version}{REPAIRED}"` checks it with the fix'
+        yield f'`version="{version}{REPAIRED}"` checks the protocol with the fix'
 
 
 def _guarantees(result: CheckResult) -> list[PropertyResult]:

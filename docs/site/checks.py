@@ -260,11 +260,11 @@ def claim(data: dict[str, Any]) -> str:
     failing = [point for point in asked if point["least"] is not None and point["least"] < point["setting"]["min_isr"]]
     if failing:
         where = "; ".join(f"with min ISR {point['setting']['min_isr']} by {breaks_with(point)}" for point in failing)
-        return f"**The claim does not hold in the model at these constants**: it fails {where}."
+        return f"**The claim does not hold in the model with these constants**: it fails {where}."
     if open_ones:
         where = ", ".join(str(point["setting"]["min_isr"]) for point in open_ones)
         return (
-            f"**The claim is not decided in the model at these constants** for min ISR {where}: "
+            f"**The claim is not decided in the model with these constants** for min ISR {where}: "
             "a search did not finish."
         )
-    return "**The claim holds in the model at these constants**, with ELR and without unclean elections."
+    return "**The claim holds in the model with these constants**, with ELR and without unclean elections."

@@ -183,11 +183,11 @@ PROPERTIES = (is_served,)
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_violation_that_hangs_on_a_bound_of_the_run_says_so_first(engine: str) -> None:
     found = f.check(*RATIONED, engine=engine)
-    hangs = "guard of the bound tokens=2, which is not a rule of the protocol. Without the guard, serve could"
+    hangs = "guard for the bound tokens=2, which is not a rule of the protocol. Without the guard, serve could"
     assert found.notes[0].startswith("is-served: the trace ")
     assert hangs in found.notes[0]
     made = found.traces["is-served"]
-    bounds = "only within the bounds of the run: the trace depends on the guard of the bound tokens=2"
+    bounds = "only within the bounds of the run: the trace depends on the guard for the bound tokens=2"
     assert kept(made.trace, made.path)[0].startswith(bounds)
     found = f.check(*RATIONED, engine=engine, willing=False)
     assert not [note for note in found.notes if "depends on" in note], "a rule of the protocol causes it"

@@ -120,7 +120,7 @@ def test_replay_counts_the_other_steps_that_are_enabled(here: Path) -> None:
             ("x.trace:12: step 2, `switch-to lamps={0,1,2} noise=yes`, is not possible: the guard `lamps & lamps - "
             "1 == 0 or s.lit == 0` (test_trace_refusals.py:LINE) refuses. Write a step that is enabled in that state: "
             "`switch-to lamps={} noise=no`, `switch-to lamps={} noise=yes`, `switch-to lamps={0} noise=no`, "
-            "`switch-to lamps={0} noise=yes` or one of 4 others. The header was edited, or the model has changed, "
+            "`switch-to lamps={0} noise=yes` or one of 4 others. The header has been edited, or the model has changed, "
             "since the states were written: x.trace:18: the states say 'lit {} -> {0,2}, history [] -> [0:{0,2}], "
             "history_end 0 -> 1, count [0,0,0] -> [1,0,0]', but the model gives 'lit {} -> {0,2}'.")),
     ],
@@ -144,7 +144,7 @@ def test_replay_refuses_a_trace_whose_property_holds_by_now(here: Path) -> None:
 
 
 EDITED = KIP279.replace("leader-write leader=0", "leader-write leader=1", 1)
-SAID = "The file was edited, or the model has changed, since the states were written."
+SAID = "The file has been edited, or the model has changed, since the states were written."
 DAMAGED = {
     "its last lines cut off": ("".join(KIP279.splitlines(keepends=True)[:-4]),
         f"69: the states end, but the model continues with 'quorum.isr {{0,1}} -> {{0,1,2}}'. {SAID}"),
@@ -178,7 +178,7 @@ def test_an_edited_step_that_can_happen_is_one_that_differs_from_what_is_recorde
     assert message(here, text.replace("lamps={0} noise=no", "lamps={1} noise=no", 1)) == (
         "x.trace:18: the steps differ from the recorded steps at step "
         "1: the file has '1 switch-to lamps={0} noise=no', but the model has "
-        "'1 switch-to lamps={1} noise=no'. The file was edited since "
+        "'1 switch-to lamps={1} noise=no'. The file has been edited since "
         "the states were written. Check the steps, then update the "
         f'states with `fencepost.replay("x.trace", model="{lamps.__file__}", rewrite=True)`.'
     )

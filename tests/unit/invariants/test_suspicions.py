@@ -168,7 +168,7 @@ def point(min_isr: int, least: int | None, unknown: tuple[int, ...] = ()) -> dic
     [
         ([point(1, 1), point(2, 2), point(3, None)], "The claim holds"),
         ([point(1, 1), point(2, 1), point(3, 3)], "fails with min ISR 2 by crashes 1 (9 states)"),
-        ([point(1, 1), point(3, None, (2, 3))], "is not decided in the model at these constants** for min ISR 3"),
+        ([point(1, 1), point(3, None, (2, 3))], "is not decided in the model with these constants** for min ISR 3"),
         ([point(1, 1), point(3, None, (3,))], "The claim holds"),
     ],
 )
