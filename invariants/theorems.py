@@ -285,7 +285,7 @@ def provable(found: Protocol) -> tuple[Property, ...]:
 
 
 def select(found: Protocol, names: tuple[str, ...]) -> tuple[Property, ...]:
-    """Return the properties and lemmas with these names (default: all properties); raise UsageError if unknown."""
+    """Return the named properties and lemmas (default: all properties); raise UsageError for an unknown name."""
     if not names:
         return tuple(item for item in found.properties if item.kind.must_hold)
     known = {item.name: item for item in (*found.every_property, *provable(found))}
