@@ -53,8 +53,8 @@ ALONE = 4
 """Maximum number of parallel processes that each play a single history."""
 NEWS = ("metadata", "omitted", "hint", "preferred")
 DIFFERENCES = {
-    "the client got other news, because it asked at another time or asked another broker": NEWS,
-    "the client got the same news, but between other requests": (*NEWS, "request", "answer"),
+    "the client got different news, because it asked at a different time or asked a different broker": NEWS,
+    "the client got the same news, but between different requests": (*NEWS, "request", "answer"),
 }
 """How a replay without a violation can differ from the original play, and the events that show the difference."""
 AGAIN = 3
