@@ -7,7 +7,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, State
 
 @action(leader=Replica, epoch=Epoch)
 def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
-    """A replica becomes leader, even if the controller's decision names another replica."""
+    """A replica becomes the leader, even if the controller's decision names another replica."""
     require(epoch < s.next_leader_epoch)
     require(epoch > s.replica[leader].leader_epoch)
     r = s.replica[leader]
