@@ -109,7 +109,7 @@ _ONE_LEADER_KNOWS = (
     "leaders-wait-for-no-answer",
 )
 _EVERY_PAIRING = {"version_18": 0b101}
-"""Nodes 0 and 2 support Fetch version 18 and nodes 1 and 3 do not, so every combination of leader and follower occurs."""
+"""Only nodes 0 and 2 support Fetch version 18, so every combination of leader and follower occurs."""
 _LEADERS = ("quorum-is-the-last-decision", "beliefs-are-decisions")
 
 THEOREMS: tuple[Theorem, ...] = (

@@ -12,8 +12,8 @@ the ELR flag; then only the last known leader can be elected.
 HYP-27: a move's unfinished copy replaces the complete log when the broker restarts, if the metadata already names the
 copy's directory (LogManager.recoverAbandonedFutureLogs). Kafka does not compare the ends of the two logs.
 
-HYP-28: a broker creates a log beside a copy whose original is gone. Once the controller has recorded the directory, the
-broker fails at each start to rename the copy to the log's folder (LogManager.recoverAbandonedFutureLogs), and exits.
+HYP-28: a broker creates a log beside a copy whose original is gone. Once the controller has recorded the directory, on
+each start the broker fails to rename the copy to the log's folder (LogManager.recoverAbandonedFutureLogs), and exits.
 
 HYP-30: after a disk is taken out, its replicas are created on another disk. If the disk is put back with its logs, the
 broker finds two logs of a partition (LogManager.loadLog) and stops, although metadata names one log's directory.
