@@ -7,7 +7,7 @@ from fencepost.model.lineage.base import C, Epoch, Replica, State
 
 @action(leader=Replica, epoch=Epoch)
 def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
-    """A replica becomes leader, even if the controller's decision names another replica."""
+    """A replica becomes the leader, even if the controller's decision names another replica."""
     require(epoch < s.next_leader_epoch)
     require(epoch > s.replica[leader].leader_epoch)
     r = s.replica[leader]
@@ -38,7 +38,7 @@ def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epo
 
 @action(leader=Replica)
 def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
-    """The high watermark passes an offset that every other ISR member has, even if the leader lacks it."""
+    """The high watermark advances past an offset that every other ISR member has, even if the leader lacks it."""
     l = s.replica[leader]
     require(l.high_watermark < c.log_size)
     require(

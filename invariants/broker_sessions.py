@@ -37,7 +37,7 @@ def clean_restarts_are_not_refused(s: State, c: C) -> bool:
 
 @always
 def new_controllers_refuse_no_clean_restart(s: State, c: C) -> bool:
-    """BS-S4: a controller that became active after a broker's controlled shutdown does not reject the next process."""
+    """BS-S4: a controller that became active after a controlled shutdown does not reject the broker's next process."""
     return not (s.ghost_new and is_refused(s, c))
 
 

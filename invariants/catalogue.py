@@ -1,7 +1,7 @@
 """The catalogue: guarantees with their sources, and the runs that decide them.
 
-A run explores one protocol with given constants. The results of a run are compared with pinned figures: distinct
-states, depth, and the length of the shortest trace of each property that must fail. Guarantees, bugs, hypotheses,
+A run explores one protocol with given constants. Its results are compared with pinned figures: the number of distinct
+states, the depth, and the length of the shortest trace for each property that must fail. Guarantees, bugs, hypotheses,
 questions and claims are entries; each entry names the runs that settle it. Runs and entries are stored as data in
 `runs/` and `claims/`. The docstrings of the modules `run_files` and `claim_files` describe the schemas of these files.
 
@@ -145,7 +145,7 @@ def reached_by(run: Run) -> dict[str, int] | None:
 
 
 def with_reached(runs: Iterable[Run], found: Mapping[str, Sequence[str]]) -> dict[str, list[dict[str, str]]]:
-    """Return the figures, updated with the results of these runs and without runs that no longer exist."""
+    """Return the figures, updated with the results of these runs, without those of runs that no longer exist."""
     tables: dict[str, list[dict[str, str]]] = {}
     for run in runs:
         before = reached_by(run)

@@ -88,7 +88,7 @@ def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
 
 
 def cases_that_fit(c: C, r: Replica, offset: int) -> int:
-    """Return to how many of KIP-392's six cases an offset belongs (Out of range handling)."""
+    """Return how many of KIP-392's six cases apply to an offset (Out of range handling)."""
     received = max(r.end, r.received) if keeps_received(c) else r.end
     first_uncommitted = r.high_watermark if c.tail_is_uncommitted else r.high_watermark + 1
     return (
@@ -195,7 +195,7 @@ def everything_is_read(s: State, c: C) -> bool:
 
 @sometimes
 def follower_lags_behind_the_consumer(s: State, c: C) -> bool:
-    """The consumer fetches from a follower whose log ends before its position."""
+    """The consumer fetches from a follower whose log ends before the consumer's position."""
     consumer = s.consumer
     return consumer.preferred != NONE and s.replica[target(s)].end < consumer.position
 

@@ -135,7 +135,7 @@ def is_not_behind(s: State, c: C) -> bool:
 
 
 def has_not_heard(s: State, c: C, follower: int) -> bool:
-    """Return whether an ISR member has records that its leader knows to be committed and the member does not."""
+    """Return whether an ISR member has records that its leader, but not the member itself, knows to be committed."""
     f = s.replica[follower]
     return (
         f.is_up

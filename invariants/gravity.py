@@ -1,5 +1,5 @@
-"""The severity of properties. Violating a listed property loses or corrupts data; the list starts with the most severe
-property. All other properties describe how the protocol works internally.
+"""The severity of properties: those whose violation loses or corrupts data, most severe first. All other
+properties describe how the protocol works internally.
 """
 
 from fencepost.model.language.actions import Property

@@ -206,8 +206,8 @@ def divergence_is_told_at_once(s: State, c: C) -> bool:
 
 @always
 def answers_without_records_are_few(s: State, c: C) -> bool:
-    """K1166-Q3: in each epoch, a replica gets at most one response without records, plus one per new high watermark and
-    per lost response.
+    """K1166-Q3: in each epoch, a replica gets at most one response without records, plus one for each new high
+    watermark and each lost response.
 
     This applies only if `counts_answers` is on; responses at a timeout do not count.
     """

@@ -322,7 +322,7 @@ def joining_replica_has_committed(before: State, after: State, c: C, m: AlterPar
 def joining_replica_covers_epoch_start(before: State, after: State, c: C, m: AlterPartition) -> bool:
     """Part of KIP903-S2: a running broker that joins the ISR has a log that reaches the start of its leader's epoch.
 
-    This does not apply once the leader that requested the ISR has entered another leader epoch.
+    This does not apply once the leader that requested the change has entered another leader epoch.
     """
     joined = m.isr & ~newest(before).isr
     leader = before.replica[m.leader]

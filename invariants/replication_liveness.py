@@ -345,7 +345,7 @@ restarted_broker_rejoins = leads_to(
 
 
 def is_settled(s: State, c: C, broker: int) -> bool:
-    """The broker is in the ISR with all of the leader's records, or is inactive, or has no online replica or leader."""
+    """The broker is in the ISR with all of the leader's records, is inactive, or has no leader or no online replica."""
     image = newest(s)
     if not is_active(s, broker) or image.leader == NONE or bits.contains(image.missing | s.offline, broker):
         return True

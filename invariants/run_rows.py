@@ -25,7 +25,7 @@ _ADDED = ("set", "never")
 
 
 def pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Yield pairs from a string such as `TOK-S1 14, no timeouts 5`: all before the last word, and the last word."""
+    """Yield pairs from a string such as `TOK-S1 14, no timeouts 5`: the text before the last word, and that word."""
     for item in words(text):
         first, _, last = item.rpartition(" ")
         if not first:

@@ -109,7 +109,7 @@ _ONE_LEADER_KNOWS = (
     "leaders-wait-for-no-answer",
 )
 _EVERY_PAIRING = {"version_18": 0b101}
-"""Nodes 0 and 2 support Fetch version 18, nodes 1 and 3 do not, so every combination of leader and follower occurs."""
+"""Only nodes 0 and 2 support Fetch version 18, so every combination of leader and follower occurs."""
 _LEADERS = ("quorum-is-the-last-decision", "beliefs-are-decisions")
 
 THEOREMS: tuple[Theorem, ...] = (
@@ -285,7 +285,7 @@ def provable(found: Protocol) -> tuple[Property, ...]:
 
 
 def select(found: Protocol, names: tuple[str, ...]) -> tuple[Property, ...]:
-    """Return the properties and lemmas with these names (default: all properties); raise UsageError if unknown."""
+    """Return the named properties and lemmas (default: all properties); raise UsageError for an unknown name."""
     if not names:
         return tuple(item for item in found.properties if item.kind.must_hold)
     known = {item.name: item for item in (*found.every_property, *provable(found))}

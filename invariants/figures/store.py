@@ -15,7 +15,7 @@ def file_of(name: str) -> Path:
 
 @cache
 def load(name: str) -> dict[str, Any]:
-    """Return the figures with this name, or an empty dict if they were not measured.
+    """Return the figures with this name, or an empty dict if they have not been measured.
 
     The result is cached, so callers must not modify it.
     """

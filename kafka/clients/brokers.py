@@ -1,4 +1,4 @@
-"""Scripted brokers that listen on loopback addresses. The cluster sets their answers; the history sets the timing."""
+"""Scripted brokers on loopback addresses. The cluster determines their answers, and the history their timing."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Rules for clients. Each rule names its source, and the harm to users when a client violates it."""
+"""Rules for clients. Each rule names its source, and the harm to users if a client violates the rule."""
 
 import tomllib
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ Kind = Literal[
     "request", "answer", "hint", "metadata", "preferred", "committing", "lost", "written", "delivered", "acked",
     "failed", "reported", "truncated", "settled", "moved", "died", "omitted",
 ]  # fmt: skip
-"""`lost`: a log was truncated. `written`: a record was appended to the log or given to the producer. `reported`: the
+"""`lost`: a log was truncated. `written`: a record was appended to the log or passed to the producer. `reported`: the
 client reported an error. `truncated`: it reported a truncation, a loss or a reset. `moved`: the cluster changed.
 `preferred`: the answer to a fetch named a preferred replica. `committing`: the application commits an offset. `died`:
 the client's process crashed. `omitted`: a metadata answer lacked the partition."""

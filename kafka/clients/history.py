@@ -40,7 +40,7 @@ COVERED = (
 """Constants that `benchmarks/clients.py` covers: SMALL and larger ones."""
 DEPTH = 30
 MOST_WALKS = 100_000
-"""Walks are numbered below this limit: finding one by its name takes as long as drawing all earlier ones."""
+"""Walks are numbered below this limit, because finding a walk by name requires drawing all earlier walks."""
 NAME = re.compile(r"(walk|errors|follower|producer|cover) (\d+)\.(\d+)\Z")
 
 
@@ -58,7 +58,7 @@ WITHOUT_ARGUMENTS = (
     "producers_expire",
 )
 DRAWN = tuple(BESIDES)[:4]
-"""Events used in walks. Stories also have races, slow brokers, and answers whose missing epoch prevents validation."""
+"""Events in walks. Stories also include races, slow brokers, and answers whose missing epoch prevents validation."""
 
 
 ERRORS = {
@@ -182,7 +182,7 @@ class Source:
     seed: int = 1
     besides: float = 0.5
     lag: float = 0.4
-    """Fraction of walks that contain events of BESIDES, and fraction in which a broker learns nothing until the end."""
+    """Fraction of walks with events from BESIDES, and fraction in which a broker learns nothing until the end."""
     errors: float = 0.25
     """Fraction of walks that also contain errors or omissions in answers."""
     followers: float = 0.25

@@ -27,14 +27,14 @@ SECONDS = 10.0
 FIRST_SECONDS = 3.0
 """Seconds to wait for the first answer: the address may not belong to a broker."""
 MOST_BYTES = 1 << 28
-"""An answer above this size is not from Kafka: other protocols start with text, which reads as a larger number."""
+"""A larger answer is not from Kafka: other protocols start with text, which, read as a size, is a larger number."""
 PLAIN = "write the address of a broker's PLAINTEXT listener, and check that the broker is running"
 LOOPBACK = ("127.", "::1")
 REPLICAS, RECORDS = 3, 2
 
 
 class Said(NamedTuple):
-    """The part of an answer that is compared: an error and two numbers, whose meaning depends on the question."""
+    """The part of an answer that is compared: an error and two numbers, whose meaning depends on the request."""
 
     error: int
     first: int = NOBODY

@@ -323,7 +323,7 @@ class Player:
             await asyncio.sleep(self.times.grace)
 
     async def _apply(self, move: Move) -> None:
-        """Send the held answers, for which the application would otherwise wait, then let it act."""
+        """Send the held answers, for which the application would otherwise wait, then let the application act."""
         if move.name.startswith(("client_commits", "client_restarts", "client_asks", "client_lease")):
             self._release(is_data=True)
             self._release(is_data=False)

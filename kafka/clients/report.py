@@ -53,10 +53,10 @@ ALONE = 4
 """Maximum number of parallel processes that each play a single history."""
 NEWS = ("metadata", "omitted", "hint", "preferred")
 DIFFERENCES = {
-    "the client got other news, because it asked at another time or asked another broker": NEWS,
-    "the client got the same news, but between other requests": (*NEWS, "request", "answer"),
+    "the client got different news, because it asked at a different time or asked a different broker": NEWS,
+    "the client got the same news, but between different requests": (*NEWS, "request", "answer"),
 }
-"""How a replay without a violation can differ, and the events that show it."""
+"""How a replay without a violation can differ from the original play, and the events that show the difference."""
 AGAIN = 3
 """A history with a violation is replayed this many times, and the violation must recur each time."""
 
@@ -282,7 +282,7 @@ def _verdict_of(play: Play, rule: str) -> BrokenRule | None:
 
 
 async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
-    """Return a failure of the same rule with fewer moves: without a removed move, every replay breaks the rule."""
+    """Return a failure of the same rule with fewer moves, if possible, that recurs in every replay."""
     plays = 0
     size = max(1, len(found.history.moves) // 2)
     while size and plays < most:

@@ -431,7 +431,7 @@ def _recovery(judge: Judge, partition: int) -> None:
 
 
 def _written(judge: Judge, partition: int) -> None:
-    """Check that the log has an idempotent producer's records in order and only once, and all acknowledged ones."""
+    """Check that the log has an idempotent producer's records in order, each only once, and all acknowledged ones."""
     if not judge.play.is_idempotent or (partition, 0) not in judge.play.logs:
         return
     log = judge.play.logs[partition, 0]

@@ -1,4 +1,4 @@
-"""Client bugs that users reported or we found, with histories that show them and the affected versions."""
+"""Client bugs that users reported or that we found, with histories that show them, and the affected versions."""
 
 import tomllib
 from collections.abc import Iterable, Iterator

@@ -11,7 +11,7 @@ from fencepost.kafka.clients.rules import BrokenRule
 SHOWN = 4
 """A story shows at most this many events on each side: the last ones."""
 UNTIL_THE_END = ("recovers", "finds-a-new-topic", "acknowledged-records-are-written")
-"""Violations of these rules are found at a missing record, or at its last request, so stories include later events."""
+"""Violations of these rules are at a missing record or at the record's last request, so stories show later events."""
 MOVES = {
     "controller_elects_leader": "broker {1} becomes the leader of partition {0}",
     "topic_is_recreated": "the topic of partition {0} is recreated, and broker {1} is its leader",

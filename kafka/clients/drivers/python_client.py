@@ -27,7 +27,7 @@ def tell(**event: Any) -> None:
 
 
 def report_error(number: int, error: Exception) -> bool:
-    """Write an event for a consumer's error, which may have no partition; return whether the error is a truncation."""
+    """Write an event for a consumer's error, which may not name a partition; return whether it reports a truncation."""
     name = type(error).__name__
     is_truncation = name in ("LogTruncationError", "OffsetOutOfRangeError", "NoOffsetForPartitionError")
     tell(id=number, event="truncated" if is_truncation else "error", error=f"{name}: {error}")

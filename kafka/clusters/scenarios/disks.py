@@ -12,8 +12,8 @@ the ELR flag; then only the last known leader can be elected.
 HYP-27: a move's unfinished copy replaces the complete log when the broker restarts, if the metadata already names the
 copy's directory (LogManager.recoverAbandonedFutureLogs). Kafka does not compare the ends of the two logs.
 
-HYP-28: a broker creates a log beside a copy whose original is gone. Once the controller has recorded the directory, the
-broker fails at each start to rename the copy to the log's folder (LogManager.recoverAbandonedFutureLogs), and exits.
+HYP-28: a broker creates a log beside a copy whose original is gone. Once the controller has recorded the directory, on
+each start the broker fails to rename the copy to the log's folder (LogManager.recoverAbandonedFutureLogs), and exits.
 
 HYP-30: after a disk is taken out, its replicas are created on another disk. If the disk is put back with its logs, the
 broker finds two logs of a partition (LogManager.loadLog) and stops, although metadata names one log's directory.
@@ -25,7 +25,7 @@ HYP-18: a delayed request adds a replica to the ISR although its directory has f
 ReplicationControlManager.ineligibleReplicasForIsr checks a new ISR member's registration, fencing, shutdown and broker
 epoch, but not its directory.
 
-HYP-24: the heartbeat that reports a failed disk also unfences the broker, which is elected without having its log.
+HYP-24: the heartbeat that reports a failed disk also unfences the broker, which is elected without its log.
 ReplicationControlManager.processBrokerHeartbeat elects an unfenced broker before it processes the failed directories in
 the same heartbeat; handleDirectoriesOffline then sees the partition as it was before the election.
 
@@ -44,7 +44,7 @@ HYP-37: the position of a follower's log end refers to a segment of the log that
 as the position of the high watermark (Partition.maybeIncrementLeaderHW), and consumers read to the end of a segment.
 
 HYP-38: a broker with several directories assigns none to a replica that a reassignment has added, until it restarts or
-the partition's directories change (TopicDelta.localChanges). The controller does not notice that its directory fails.
+the partition's directories change (TopicDelta.localChanges). The controller does not notice the directory's failure.
 """
 
 from collections.abc import Sequence
@@ -428,7 +428,7 @@ def late_report(stage: Stage) -> None:
 
 
 def moving_disk_fails(stage: Stage) -> None:
-    """The disk that a replica is moving off fails while the request to assign the other disk is on its way."""
+    """The disk that a replica is moving off fails while the request to assign the other disk is in flight."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.write(*OLD)
     request = Flow(CONTROLLER, "1", ASSIGN)
@@ -482,7 +482,7 @@ def added_replica_fails(stage: Stage) -> None:
 
 
 def complete_replica_returns(stage: Stage) -> None:
-    """The broker with all records restarts, but a broker without a log may lead; later, the latter gets a new disk."""
+    """The broker with all records restarts, but a broker without a log may lead; later, that broker gets a new disk."""
     stage.tell("Broker 2, which has all records, starts again.")
     stage.start(2)
     stage.leaderless = not stage.reaches(BACK_SECONDS, leader=2)

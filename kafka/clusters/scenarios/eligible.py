@@ -25,7 +25,7 @@ def cancel_and_retry(stage: Stage) -> None:
     """A reassignment is cancelled and started again while two brokers are down."""
     stage.create(replicas=[1, 2], min_isr=2)
     stage.write(*OLD, size=RECORD_BYTES)
-    stage.tell("The operator starts a throttled reassignment of t away from broker 2. Brokers 2 and 4 stop meanwhile.")
+    stage.tell("The operator starts a throttled reassignment of t away from broker 2. Meanwhile, brokers 2 and 4 stop.")
     stage.reassign_by_tool([1, 3, 4], "--execute", "--throttle", THROTTLE)
     stage.kill(4)
     stage.shut_down(2)

@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 35
 
 
 def missed_voters(stage: Stage) -> None:
-    """The old leader does not learn of the new voters. After a failure, only one other of the five voters elects it."""
+    """The old leader does not learn of the new voters. After a failure, only one of the other four voters elects it."""
     old = leader_among(stage, VOTERS)
     others = [node for node in VOTERS if node != old]
     if not stage.change("first"):
