@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from fencepost.explorers.native.compile import Kernels, load, lowered
 from fencepost.explorers.program.ir.nodes import Binary, Compare, Node, Order, Store
-from fencepost.explorers.program.ir.program import Function, inside, rebuilt
+from fencepost.explorers.program.ir.program import rebuilt
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
@@ -15,6 +15,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, Property
 from fencepost.model.language.errors import MismatchError
 
+from tests.helpers import written
 from tests.helpers.compared import Comparison
 from tests.helpers.engines import Engines
 from tests.helpers.parameters import few
@@ -114,5 +115,25 @@ def test_a_protocol_means_the_same_in_its_first_states(name: str) -> None:
     assert (found.states, found.errors, found.numbers) == (15, [], 0)
 
 
-def checks(found: Function) -> list[str]:
-    return [check.name for item in inside(found.body) for check in sorted(item.checks)]
+SEARCH = """
+class State(Record):
+    x: Annotated[int, Range(0, 3)]
+    y: Annotated[int, Range(0, 3)]
+    z: Annotated[Array[Annotated[int, Range(0, 3)]], Size(3)]
+@action()
+def search(s, c):
+    a, b = s.x, s.y
+    require(a <= b or s.x == 1)
+    found = -1
+    for j in range(3):
+        if s.z[j] == a and found < 0:
+            found = j
+    require(found <= 1)
+    s.x = s.y
+"""
+
+
+def test_a_guard_depends_on_what_led_to_the_locals_that_it_reads() -> None:
+    program = translate(written.machine_of(SEARCH)[0])
+    reads = {guard.text: {path for _, path in guard.reads} for guard in program.guards}
+    assert reads == {"a <= b or s.x == 1": {"x", "y"}, "found <= 1": {"x", "z[]"}}, "found is counted in a loop"

@@ -169,6 +169,13 @@ def test_the_first_state_from_which_a_step_leaves_its_domain_is_named(
     assert message in departure.message
 
 
+def test_a_guard_refuses_whatever_the_others_say() -> None:
+    search = masked("places", {}, options=Options(workers=2))
+    search.run()
+    asked = guards(search.machine)
+    assert {item.name: count for item, count in search.refusals(asked).items()} == {"right 1": 6, "up 1": 10, "up 2": 0}
+
+
 def test_refusals_are_not_counted_where_a_number_is_too_long_for_compiled_code() -> None:
     two, three = masked("shifted", {"n": 2}), masked("shifted", {})
     two.run()
