@@ -3,12 +3,10 @@ else, and constants have Kafka's names too.
 """
 
 import inspect
-import json
 from collections.abc import Callable
 from typing import Any
 
 import fencepost.api as f
-import numpy as np
 import pytest
 from fencepost.api.asking import arguments
 from fencepost.api.asking.constants import parse_setting
@@ -95,15 +93,6 @@ def test_calls_without_a_machine_say_it_as_well() -> None:
     ):
         with pytest.raises(f.UsageError, match=said):
             call(given, **named)
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    given = {"walks": 20, "seed": 3, "depth": 9, "budget": 60.0}
-    usual = f.simulate(shelf.MACHINE, shelf.PROPERTIES, weights={"put": 2}, **given)
-    theirs = {name: np.float32(value) if isinstance(value, float) else np.int64(value) for name, value in given.items()}
-    found = f.simulate(shelf.MACHINE, shelf.PROPERTIES, weights={"put": np.int64(2)}, **theirs)
-    assert (found.fired, found.walks, found.steps) == (usual.fired, 20, usual.steps)
-    assert json.dumps(found.to_dict())
 
 
 def test_a_text_of_a_model_and_a_format_that_is_none_are_refused() -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from fencepost.api.calls.catalogue import CatalogueResult, choose_runs
+from fencepost.api.calls.catalogue import CatalogueResult
 from fencepost.cli.commands.catalogue import headline
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.invariants.catalogue import Profile, Run, runs
-from fencepost.invariants.protocols import PROTOCOLS
 
 from tests.helpers.commands import fencepost
 
@@ -113,11 +112,3 @@ def test_ctrl_c_ends_the_catalogue_after_the_run_that_it_hit(monkeypatch: pytest
     assert "2 runs: 0 as expected, 1 cut short, 1 not begun." in result.stdout
     assert "Stopped: SIGINT was received." in result.stdout
     assert result.exit_code == 3
-
-
-def test_each_profile_has_the_smaller_ones_and_the_quick_one_all_protocols(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.api.calls.catalogue.runs", runs)
-    quick, ci, full = (set(map(id, choose_runs(profile, ()))) for profile in Profile)
-    assert quick < ci <= full
-    assert len(full) == len(runs())
-    assert {item.protocol for item in choose_runs(Profile.QUICK, ())} == set(PROTOCOLS)

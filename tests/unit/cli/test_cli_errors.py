@@ -160,15 +160,6 @@ def test_a_violation_that_was_found_before_a_domain_is_left_is_told_first(counte
     assert sorted(said, key=page.index) == list(said)
 
 
-@pytest.mark.parametrize("engine", ["plain", "native"])
-def test_a_property_outside_the_language_is_refused_though_it_is_not_asked_about(counter: Any, engine: str) -> None:
-    wrong = '@always\ndef odd(s, c) -> bool:\n    """Odd."""\n    return sorted([s.number])[0] < 10\n\nMACHINE = '
-    file = counter("MACHINE = ", wrong, "(small, )", "(small, odd)")
-    result = fencepost("check", file, "--engine", engine, "--property", "small", "--quiet")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "'sorted' is not a helper that the language knows" in result.stderr
-
-
 def test_a_violation_that_only_larger_bounds_have_counts(counter: Any, tmp_path: Path) -> None:
     file = counter("(s.number < c.n)", "(s.number < c.n, bound=C.n)", "number < 10", "number < 5")
     asked = ["check", file, "--quiet", "--grow", "20s"]

@@ -83,13 +83,6 @@ def test_a_weak_promise_is_explained_for_each_of_its_values_and_only_where_the_l
     ]
 
 
-def test_a_weak_promise_that_is_not_always_enabled_names_state_and_guard_or_that_the_step_changes_nothing() -> None:
-    first = lines_of("follower-reads-same-replica-again")[0]
-    assert first.startswith("weak consumer-reads or consumer-finds-offset-unavailable or ")
-    assert first.endswith(": not enabled after step 5: `require(s.replica[target(s)].epoch > consumer.epoch)` refuses")
-    assert lines_of("replication-b18-kafka-13858")[0].endswith("never enabled: the step changes nothing after step 2")
-
-
 class Mood(IntEnum):
     """The values of one action of a group."""
 

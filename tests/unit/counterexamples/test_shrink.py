@@ -8,7 +8,7 @@ import fencepost.counterexamples.shrink as shrinking
 import pytest
 from fencepost.api.calls.shrink import ShrinkResult
 from fencepost.counterexamples.replay import follow, write
-from fencepost.counterexamples.shortening import Attempts, simpler, sizes, without
+from fencepost.counterexamples.shortening import sizes
 from fencepost.counterexamples.shrink import Limits, Shrunk, shrink
 from fencepost.counterexamples.trace import Trace, trace_of_path
 from fencepost.explorers.program.removal import find_guard
@@ -23,7 +23,6 @@ from tests.helpers.written import machine_of
 from tests.machines import grid, lamps, mailbox
 
 LIMITS = Limits(seconds=3600, workers=1)
-FOREVER = float("inf")
 OWN: dict[str, Any] = {item.MACHINE.name: item for item in (grid, lamps, mailbox)}
 REPAIRED = {"equal_partition_epoch_overwrites": 0, "reset_followers_on_reelection": 1, "fenced_before_registration": 1}
 PLANTED: list[tuple[str, str, dict[str, int], dict[str, int], int]] = [
@@ -88,13 +87,6 @@ def test_planted_bugs_shrink_to_their_known_size(
     assert follow(made.trace).path == made.path
     for constant in set(values) - set(sizes(trace.protocol.machine)):
         assert values[constant] == trace.constants.values[constant]
-
-
-def test_steps_that_are_not_needed_are_left_out_alone_and_in_pairs() -> None:
-    quiet, loud = (0, 0), (0b111, 1)
-    trace = lamps_trace(lamps.some_lamp_is_dark, quiet, (0b1, 0), (0b10, 1), loud)
-    assert [step.args for step in without(Attempts(trace, FOREVER), trace.steps)] == [loud]
-    assert [step.args for step in simpler(Attempts(trace, FOREVER), (trace.steps[3],))] == [(0b111, 0)]
 
 
 def test_a_deadlock_and_a_witness_are_shortened_too() -> None:

@@ -327,12 +327,6 @@ def test_a_page_says_of_which_bounds_larger_values_may_add_states() -> None:
     assert settled in page
 
 
-def test_after_a_check_that_did_not_end_nothing_is_settled() -> None:
-    growth = grown(shelf.MACHINE, shelf.PROPERTIES, max_states=2, grow=10)
-    assert (growth.settled, growth.properties) == ((), ())
-    assert growth.why_stopped.startswith("the check did not finish")
-
-
 def test_a_larger_bound_than_there_may_be_is_not_tried() -> None:
     with pytest.raises(UsageError):
         errands.MACHINE.set_constants({"days": 5})

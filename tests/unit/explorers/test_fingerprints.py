@@ -124,16 +124,6 @@ def test_a_new_meaning_is_a_new_fingerprint(
     assert known_by(module(tmp_path / "after", changes, monkeypatch)) != before
 
 
-def test_words_and_layout_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = [
-        ('"""Seven."""', '"""It begins with 7."""'),
-        ("(12, 11)", "(11, 12,)"),
-        ("MOST = 7\n", "# the limit\nMOST = (7)\nUNUSED = 9\n"),
-    ]
-    before = known_by(module(tmp_path / "before", [], monkeypatch))
-    assert known_by(module(tmp_path / "after", words, monkeypatch)) == before
-
-
 def test_a_proof_is_made_again_if_other_constants_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for name, *change in (

@@ -5,7 +5,6 @@ import gc
 import itertools
 import logging
 import mmap
-import multiprocessing
 import os
 import struct
 import subprocess
@@ -13,33 +12,26 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import llvmlite.binding as llvm
 import numpy as np
 import psutil
 import pytest
-from fencepost.explorers.native import compile as compiling
-from fencepost.explorers.native.compile import NAMED, Source, Tier, generate
+from fencepost.explorers.native.compile import Source, generate
 from fencepost.explorers.native.llvm import libraries, objects
 from fencepost.explorers.native.llvm.libraries import Library, file_of
 from fencepost.explorers.native.llvm.types import Unit
 from fencepost.explorers.running.cache import cache_folder
-from fencepost.explorers.search import search
-from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language import Constants, bound
 
 from tests.helpers.parameters import few
 from tests.helpers.places import ROOT
-from tests.machines import id_sequence
 from tests.random_machines.engines import load as load_machine
 from tests.random_machines.machines import numbered
 
 TEXT = "@kernel\ndef more(a: I64) -> I64:\n    return a + {}\n"
-SHAPES = 16  # number of machines whose program a process keeps; memory can be flat only after more have been searched
 FLAT = 4 << 20  # bytes by which memory may vary
 
 
@@ -157,46 +149,9 @@ def grows(warm: int, count: int, work: Callable[[int], object], most: int) -> bo
     return True
 
 
-def compile_elsewhere() -> None:
-    """Compile in other processes, because llvmlite never frees the passes that it creates for a module (50 kB)."""
-    pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=64)
-    libraries.compiled = lambda unit, level: pool.submit(objects.compiled, unit, level=level).result()
-
-
-def with_module(number: int) -> object:
-    found, fresh = libraries.library(Unit(TEXT.format(number)))
-    assert (found.kernels()["more"](1), fresh) == (number + 1, True)
-    return found
-
-
-def with_machine(number: int) -> object:
-    """Compile a machine in three ways, and search with all of them."""
-    compiling.MOST_SHAPES, os.environ[NAMED] = SHAPES, Tier.SWAP
-    machine = replace(id_sequence.MACHINE, constants=with_bound(number + 10))
-    constants = machine.set_constants({"max_id": 3})
-    found = search(machine, constants, (), Options(workers=1))
-    assert (found.distinct, len(found.compiled)) == (5, 3)
-    return generate(machine, constants, (), normalize=True)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("work", "warm", "count"), [("with_module", 100, 1900), ("with_machine", 666, 1334)])
-@pytest.mark.parametrize("leaks", [False, True])
-def test_memory_stays_flat_unless_code_is_kept(work: str, warm: int, count: int, leaks: bool, folder: Path) -> None:
-    """In a separate process, as other tests' objects are freed at any time. A leak is planted too."""
-    asked = f"{warm // 8}, {count // 8}, {work}, 10**9" if leaks else f"{warm}, {count}, {work}, 0"
-    code = f"from {__name__} import *; compile_elsewhere(); gc.freeze(); print(grows({asked}))"
-    done = python(code, PYTHONPATH=str(ROOT))
-    assert done.stdout == f"{leaks}\n", done.stderr
-
-
 def python(code: str, **own: str) -> subprocess.CompletedProcess[str]:
     asked = [sys.executable, "-c", code]
     return subprocess.run(asked, cwd=ROOT, env={**os.environ, **own}, capture_output=True, text=True, check=False)
-
-
-def with_bound(high: int) -> type[Constants]:
-    return type("C", (Constants,), {"max_id": bound(3, low=0, high=high, meaning="last id")})
 
 
 SPIN = """

@@ -23,13 +23,12 @@ from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.catalogue import Run, runs, values_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Kind
-from fencepost.model.language.errors import MismatchError, ModelError, UsageError
+from fencepost.model.language.errors import MismatchError, UsageError
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import few
 from tests.helpers.questions import ALONE, MACHINES, ask, case, found, group
 from tests.helpers.written import machine_of
-from tests.machines import grid
 
 
 @pytest.mark.parametrize(("name", "values"), [case("kip320", {"replicas": 2}), case("grid", {"width": 9, "starts": 2})])
@@ -95,14 +94,6 @@ def test_progress_is_told_and_grows() -> None:
     assert all(0 <= item.seconds < 600 for item in told)
 
 
-def test_a_machine_without_an_initial_state_is_an_error() -> None:
-    broken = replace(grid.MACHINE, initial=grid.rest.named("initial"))
-    with pytest.raises(ModelError) as caught:
-        native(broken, broken.set_constants({}), (), ALONE)
-    said = "protocol 'grid' has no initial state for C(width=5, starts=1, noisy=False, resting=False, returning=False)."
-    assert str(caught.value) == said
-
-
 LOTTERY, FEW_WIN = machine_of("""
 class C(Constants):
     last = capacity(9, low=0, high=99_999_999_999, meaning="the last ticket", room=1)
@@ -118,14 +109,6 @@ def few_win(s, c):
     return s.won < 2
 """)
 """The choices of a step, far more than its successors."""
-
-
-def test_a_step_may_choose_from_millions() -> None:
-    constants = LOTTERY.set_constants({"last": 1_999_999})
-    result = native(LOTTERY, constants, FEW_WIN, replace(ALONE, workers=2))
-    few = found(plain(LOTTERY, LOTTERY.set_constants({}), FEW_WIN, ALONE))
-    assert found(result) == few | {"constants": {"last": 1_999_999}, "guards": result.guards}
-    assert [item.refused for item in result.guards] == [2_000_000, 2 * 1_999_998]
 
 
 def test_a_step_that_chooses_from_more_than_there_is_room_for_is_refused() -> None:

@@ -187,19 +187,6 @@ def test_store_latest_is_what_its_documentation_says(before: Any, given: Any) ->
         assert store.later(before[1], given[1]) == max(before[1], given[1])
 
 
-@pytest.mark.parametrize(
-    ("tokens", "rejects_late", "refuses_untokened", "accepted"),
-    [
-        ((1, 2), 0, 0, True), ((1, 2), 1, 0, False), ((2, 2), 1, 0, True), ((3, 2), 1, 1, True),
-        ((-1, 2), 1, 0, True), ((-1, 2), 0, 1, False), ((-1, -1), 0, 1, False), ((0, -1), 1, 1, True),
-    ],
-)  # fmt: skip
-def test_a_client_accepts_by_its_token_and_the_stored_one(
-    tokens: tuple[int, int], rejects_late: int, refuses_untokened: int, accepted: bool
-) -> None:
-    assert store.is_accepted(*tokens, rejects_late, refuses_untokened) is accepted
-
-
 def test_the_operations_are_the_ten_of_the_draft() -> None:
     assert [item.key for item in LISTED] == [3, 29, 32, 35, 41, 48, 50, 60, 74, 75]
     assert {item.operation for item in LISTED} == {Operation.CACHE, Operation.COMPONENT}
