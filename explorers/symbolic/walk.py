@@ -47,7 +47,7 @@ class Walk(Walking):
 
     def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Quantified) -> None:
         """Limit the checks of a fold's body to the numbers up to the one that decides the result, where the fold ends.
-        In a property, the checks for a number count if no earlier number decides the result. In a step, the first
+        In a property, the checks for a number count only if no earlier number decides the result. In a step, the first
         deciding number gets a name, which simplifies the terms for z3.
         """
         made = [item for item in self.checks[before:] if item.passes is not True]
