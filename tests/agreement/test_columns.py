@@ -60,6 +60,25 @@ def initial(s, c):
 def measures(s, c):
     require(len(s.rows[s.at].pair) == 2)
 """
+ENDS = """
+class State(Record):
+    a: Annotated[int, Range(0, 100)]
+    b: Annotated[int, Range(-5, 3)]
+    top: Annotated[int, Range(0, 128)]
+@action(b=Range(-5, 3))
+def grows(s, c, b):
+    require(s.a < 100 and s.top < 128)
+    s.a += 20
+    s.b = b
+    s.top = 28 + s.a
+@always
+def sum_is_small(s, c):
+    return (s.a & s.b) + 100 <= 150
+@sometimes
+def is_top(s, c):
+    return s.top > 127
+"""
+"""Numbers at the ends of lanes of eight bits, and a sum beyond them."""
 SENT = """
 class C(Constants):
     room = capacity(3, low=0, high=4, meaning="notes")
@@ -127,6 +146,10 @@ def test_a_part_that_nothing_protects_fails_as_it_does_in_one_state(text: str, e
         with pytest.raises(FencepostError) as caught:
             search(machine, machine.set_constants({}), properties[2:], Options(workers=1))
         assert str(caught.value) == f"{error}, numbered from 0."
+
+
+def test_numbers_at_the_ends_of_lanes_have_lanes_that_are_wide_enough() -> None:
+    assert [item.verdict for item in agree(ENDS).properties] == ["violated", "holds"]
 
 
 LARGE = "Large = Annotated[int, Range(0, 10**12)]\n"
