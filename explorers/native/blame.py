@@ -29,7 +29,7 @@ def explain(
     """Raise the plain semantics' error for a check that failed in compiled code; the rows are examined in order.
 
     Properties in `decided` (by name) are not evaluated. Once a row decides a property, the property is not evaluated on
-    later rows. `way` returns the path to the row with a given number; if it is missing, the error shows only the state.
+    later rows. `way` returns the path to the row with a given number; without `way`, the error shows only the state.
     """
     known = set(decided)
     for number, row in enumerate(rows):

@@ -1,10 +1,10 @@
-"""Checkpoints: folders that contain everything that a search needs to continue.
+"""Checkpoints: folders with everything that a search needs to continue.
 
-The manifest lists the data files with their sizes and digests, the question that the search answers, and the manifest's
-own digest. The manifest is replaced last and atomically, so a folder always contains one complete checkpoint, even if
-writing the next one was interrupted. The data files are arrays stored as plain bytes in two alternating folders: a new
-checkpoint goes to the folder that the manifest does not name. Files are removed only from these two folders, and only
-if their names have the expected form.
+The manifest contains the names, sizes and digests of the data files, the question that the search answers, and the
+manifest's own digest. The manifest is replaced last and atomically, so a folder always contains one complete
+checkpoint, even if writing the next one was interrupted. The data files are arrays stored as plain bytes in two
+alternating folders: a new checkpoint goes to the folder that the manifest does not name. Files are removed only from
+these two folders, and only if their names have the expected form.
 """
 
 import errno
@@ -37,7 +37,7 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 SLOTS = ("states-0", "states-1")
 ROWS = 1 << 14
-"""Number of rows that are examined together, few enough to fit in a core's cache."""
+"""Number of rows examined together: few enough to fit in a core's cache."""
 OURS = re.compile(r"\d{1,9}-(rows|fresh|parents|hashes)\.bin")
 
 

@@ -1,6 +1,6 @@
 """Compiled machines: a model's kernels, and the kernels shared by all machines.
 
-Each combination of machine and shape has one LLVM module, which is loaded from memory or disk, or else compiled. If no
+Each combination of machine and shape has one LLVM module, loaded from memory or disk or, failing that, compiled. If no
 optimized code exists, a search starts with cheaply compiled code, and `tiers.py` replaces that code during the search.
 """
 
@@ -49,7 +49,7 @@ class Source:
     layout: Layout
     shape: Shape
     rows: int
-    """Position in the check array where the data for rows begin."""
+    """Position in the check array at which the data for rows begins."""
     guards: tuple[tuple[str, str], ...]
     """The action and the condition of every guard, in the order of the counters."""
     state_properties: tuple[Property, ...]
@@ -57,13 +57,13 @@ class Source:
     most_successors: int
     masks: Masks | None = None
     bounds: tuple[str, ...] = ()
-    """Constants that are bounds. The counters for bounds follow those for guards: first the counters of states, then
-    those of steps that several bounds block.
+    """Constants that are bounds. The counters for bounds follow those for guards: first those that count states, then
+    those that count steps blocked by several bounds together.
     """
     counting: int | None = None
-    """In the check array, the position of the bit mask that selects the bounds to count."""
+    """Position in the check array of the bit mask that selects the bounds to count."""
     general: "Source | None" = None
-    """The general module from which this module was made, if this module is for one run's constants."""
+    """The general module that this module specializes, if this module is for one run's constants."""
     specialize: "Callable[[Constants], Source] | None" = None
     """Function that returns the module for one run's constants, with the same rows and counters."""
 
@@ -265,7 +265,7 @@ Made = TypeVar("Made")
 
 
 class Shapes(Generic[Made]):
-    """A cache of code by machine, properties and shape. Code is valid until a name that it reads changes."""
+    """A cache of code by machine, properties and shape. Code is valid until a name that it reads is rebound."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], tuple[Made, Checked]] = {}
@@ -300,7 +300,7 @@ def generate(
     masked: bool = False,
     symmetry: bool = False,
 ) -> Source:
-    """Return the module for a machine in the shape of these constants. If `masked`, the machine's guards can be turned
+    """Return the module for a machine and the shape of these constants. If `masked`, the machine's guards can be turned
     off at run time. If `symmetry` is set, new states are canonicalized.
     """
     properties = tuple(item for item in properties if not item.kind.over_behaviours)
@@ -370,7 +370,7 @@ def is_ready(source: Source) -> bool:
 
 def begin(source: Source, seconds: float = 0.0) -> Kernels:
     """Return the first kernels of a search: optimized code if it exists, otherwise cheaply compiled code. If the search
-    is expected to take longer (`seconds`) than the optimization, the code is optimized first.
+    is expected to take longer (`seconds`) than optimizing its code, the code is optimized first.
     """
     tier = forced()
     if tier in (Tier.OPTIMIZED, Tier.EXACT) or (

@@ -35,7 +35,7 @@ from fencepost.model.language.symmetry import Symmetry
 
 UNDECIDED = 1 << 62
 LARGE = 1 << 23
-"""Number of states above which a search stores keys instead of rows: rows are faster, but larger."""
+"""Number of states above which a search stores keys instead of rows, which are faster but larger."""
 WORTH_SHARING = 2048
 """Minimum number of states to share among several workers, because waking another worker takes time."""
 
@@ -61,10 +61,10 @@ class Worker:
         self, module: Any, rows: np.ndarray[Any, Any], piece: tuple[int, int], c: Any, buffers: Buffers, *,
         batch: int = 0, number: int = 0, codes: tuple[np.ndarray[Any, Any], ...] = (),
     ) -> int:  # fmt: skip
-        """Write the successors of rows `piece[0]` to `piece[1] - 1` into a batch of the buffers; return their number.
+        """Write the successors of rows `piece[0]` to `piece[1] - 1` into a batch of the buffers; return how many.
 
-        `number` is row 0's parent number, which increases by OWNERS for each row. `codes` has room for each step's
-        number, if the module numbers steps.
+        `number` is the parent number of row 0; it increases by OWNERS from row to row. If the module numbers steps,
+        `codes` has room for each step's number.
         """
         return int(
             module.expand(
@@ -78,7 +78,7 @@ class WorkerPool:
     def __init__(self, workers: list[Worker]) -> None:
         self.workers = workers
         self.resting = 0
-        """Number of workers that currently take no tasks; these are the last ones in the list."""
+        """Number of workers that currently take no tasks: the last ones in the list."""
         self._threads: list[Thread] = []
         self._asked: list[SimpleQueue[Callable[[], None] | None]] = [SimpleQueue() for _ in workers[1:]]
         self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
@@ -178,7 +178,7 @@ class Expansion:
         self.trees: Trees | None = None
         self.position = Position()
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
-        """Decisions made before the level in which a search was stopped. A resumed search checks that level again."""
+        """Decisions from before the level in which a search was stopped. A resumed search checks that level again."""
         self.workers = options.workers or processors()
         most = kernels.source.most_successors
         self.batch, self.batches = sizes(self.layout.dtype, most, BATCH, ROUND)
@@ -190,7 +190,7 @@ class Expansion:
         self._pieces = np.zeros((self.batches, PIECE), np.int64)
         self._calls: dict[int, Calls] = {}
         self.fatal = self.watched = np.array([ERROR], np.int64)
-        """Indices in the check array. A watched check stops the expansion if it fails; a fatal check is an error."""
+        """Indices in the check array. A failed watched check stops the expansion; a failed fatal check is an error."""
         self._found = np.zeros((self.batches, max(1, len(kernels.source.step_properties))), np.int64)
 
     # -- states
@@ -311,7 +311,7 @@ class Expansion:
         self.pool.each(work, states)
 
     def _call(self, worker: Worker) -> Calls:
-        """Return a worker's kernel calls. They are cached: creating them takes longer than expanding a small level."""
+        """Return a worker's kernel calls, cached because creating them takes longer than expanding a small level."""
         made = self._calls.get(id(worker))
         if made is None or made.module is not self.module or made.trees is not self.trees:
             module, buffers = self.module, self._buffers
@@ -446,7 +446,7 @@ class Expansion:
 
     @property
     def slack(self) -> int:
-        """Return the memory that another round may need: its buffers, and a copy of the largest table."""
+        """Return how much memory another round may need for its buffers and for a copy of the largest table."""
         return max(3 * part.table_bytes for part in self.partitions) + ROUND * BATCH * 4 * self.layout.dtype.itemsize
 
     @property

@@ -1,7 +1,7 @@
 """Kernels that do not depend on a machine: hashing, sorting by owner, insertion and lookup.
 
 The kernels are compiled only once, because they read the width of a row from their array arguments.
-`explorers/native/llvm/` compiles this file's source, which also runs as plain Python with numpy's numbers.
+`explorers/native/llvm/` compiles this file's source, which also runs as plain Python with numpy numbers.
 """
 # mypy: ignore-errors
 
@@ -22,7 +22,7 @@ PIECE = 6
 
 @helper
 def hash_row(words, row):
-    """Return a row's 64-bit hash. Each step can be inverted, so changing one word always changes the hash."""
+    """Return a row's 64-bit hash. Each step is invertible, so changing one word always changes the hash."""
     h = np.uint64(0x9E3779B97F4A7C15)
     for word in range(words.shape[1]):
         h = (h ^ words[row, word]) * np.uint64(0xD6E8FEB86659FD93)
@@ -223,7 +223,7 @@ def expand_pieces(
     of rows without a successor, and the first such row, to the batch. `tasks` = [next batch, number of batches] may be
     shared by several callers. With `trees`, states are stored as keys, so they are first decoded to rows, and the
     hashes of successors are replaced by keys. Return the number of a batch after which one of the `watched` positions
-    of `e` is nonzero, or -1 if none is found.
+    of `e` is nonzero, or -1 if there is none.
     """
     n = take(tasks)
     while n < tasks[1]:

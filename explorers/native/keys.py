@@ -26,7 +26,7 @@ LEAST_BITS = 16
 """Minimum number of bits for a node's number, because a key's home depends on 32 bits of two node numbers."""
 ENTERED = 1
 TOGETHER = 256
-"""Number of successors whose nodes are looked up together; their data fit in a fast cache."""
+"""Number of successors whose nodes are looked up together; their data fits in a fast cache."""
 OPENED = 512
 """Number of rows decoded together."""
 
@@ -37,7 +37,7 @@ class Trees:
         self.facts = np.zeros((2, TREE), np.int64)
         self.steps = steps_of(words)
         self.remembers = 1
-        """Number of partitions whose listed keys are cached."""
+        """Number of partitions whose lists of keys are cached."""
         self._listed: list[tuple[object, int, Array]] = []
         self.nodes = [np.empty(0, np.uint64)] * 2
         self.index = [np.empty(0, np.uint32)] * 2
@@ -145,7 +145,7 @@ class KeyTable:
         return found
 
     def enter(self, keys: Array) -> None:
-        """Insert the keys of states, some of which may be stored already; raise MismatchError if two are equal."""
+        """Insert the keys of states, some of which may be stored already; raise MismatchError if two keys are equal."""
         while (found := self.module.enter_keys(self.facts, keys)) != ENTERED:
             if found:
                 raise MismatchError("two stored states of a search are equal. Please report this.")

@@ -1,8 +1,8 @@
 """Layouts of states: a record in memory while code works on it, and packed bits in storage.
 
 In memory, every field occupies whole, aligned bytes. In storage, the fields have the same order, but occupy only as
-many bits as their domains need. The same code converts between memory and storage for every machine: a table contains
-the stored bits of each word, and the least value of each field.
+many bits as their domains need. The same code converts between memory and storage for every machine, because a table
+contains the stored bits of each word, and the least value of each field.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ WORD = 8
 """Bytes per word. States consist of whole words, so that rows can be hashed and compared word by word."""
 BITS = 8 * WORD
 STEPS = 6
-"""Number of steps that gather bits without a special instruction: they move bits by 1, 2, 4, ... 32 positions."""
+"""Number of steps in gathering bits without a special instruction; they move bits by 1, 2, 4, ... 32 positions."""
 ENTRY = 8 + STEPS
 """Number of entries in the check array for each memory word that has stored bits."""
 HEAD = 3
@@ -290,7 +290,7 @@ class Spots:
         self.found: list[Spot] = []
         self.depends: list[Depending] = []
         self.widest: list[int] = []
-        """The value with the largest magnitude among all runs, for each number that depends on constants."""
+        """For each number that depends on constants, the value with the largest magnitude in any run."""
         self._known: dict[tuple[int, bool], int] = {}
 
     def record(

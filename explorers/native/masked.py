@@ -91,14 +91,14 @@ class MaskedSearch(Search):
                 except DomainError as error:
                     return Departure(path, step, str(error))
         raise MismatchError(
-            "compiled code refused a step because it leaves a domain, but the plain semantics takes all steps."
+            "compiled code refused a step that leaves a domain, but in the plain semantics no step leaves one."
         )
 
     def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
         """Return how often each guard refuses a step in the reached states, whether or not other guards also refuse it.
 
-        A guard is not counted as refusing a step if it cannot be evaluated because an earlier guard does not hold.
-        Raise DomainError if the guard cannot be evaluated because compiled numbers are limited to 64 bits.
+        A guard that cannot be evaluated because an earlier guard does not hold is not counted as refusing the step.
+        Raise DomainError if a guard cannot be evaluated because compiled numbers are limited to 64 bits.
         """
         found: dict[Guard, int] = {}
         waiting = list(guards)

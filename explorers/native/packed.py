@@ -8,9 +8,9 @@ not depend on the number of workers, and no locks are needed.
 
 A partition's keys are stored in a table, sorted by an invertible scrambling of their bits. The first bits of a key
 determine its *home*. A key is stored in its home or at most `REACH` slots later, after all smaller keys, so a given
-slot has at most `REACH` possible homes. Only the remaining bits are stored, with one bit for the order, and one bit
-that is always set because an all-zero slot is free. A parallel array contains the states' numbers. When a table grows,
-it is copied in order.
+slot has at most `REACH` possible homes. Only the remaining bits are stored, together with one bit for the order, and
+one bit that is always set because an all-zero slot is free. A parallel array contains the states' numbers. When a table
+grows, it is copied in order.
 
 Fingerprints are stored as keys too, but without nodes. The kernels in `kernels.py` call this module's functions.
 """
@@ -39,7 +39,7 @@ after which `insert` stopped, the number of remaining successors, and the addres
 """
 LEFTS, RIGHTS, FIRST_LEFTS, FIRST_RIGHTS, SIZE = 12, 13, 14, 15, 16
 """Indices of the data about a partition that stores states as keys: the number of bits in each of a key's two numbers,
-now and when the search began to use keys. If all numbers are 0, keys are fingerprints.
+now and when the search began to use keys. If these numbers are all 0, keys are fingerprints.
 """
 WIDTH, NUMBERS, NUMBER_BITS = 17, 18, 19
 FACTS = 20

@@ -39,7 +39,7 @@ class Search(Stoppable, Expansion):
         self.tell = tell
         self.tiers = Tiers(kernels, constants, forced())
         self.sure: dict[str, int] = {}
-        """The findings made before the current level."""
+        """Findings from before the current level."""
         self.pause_at: int | None = None
         """Size of the level at which the search pauses to let another engine continue; None means never."""
         self.paused = False

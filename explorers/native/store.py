@@ -32,13 +32,13 @@ FIRST_ROWS = 1 << 15
 """Initial capacity in rows. It can be large, because the system allocates a page only when it is first written."""
 ROW_GROWTH = 4
 SPILL_GROWTH = 2
-"""Growth factor of arrays in files; it is small because files take up their full size on disk at once."""
+"""Growth factor of arrays in files; it is small because files immediately take up their full size on disk."""
 
 WORD = 8
 BESIDE = 24
 """Bytes per successor in addition to the row: hash, parent, and positions in the order and in a worker's queue."""
 BATCH = 512
-"""Number of states to expand into one buffer: their successors must fit in a core's cache when they are inserted."""
+"""Number of states to expand into one buffer; their successors must fit in a core's cache during insertion."""
 ROUND = 32
 """Number of batches expanded before their successors are inserted."""
 MOST_BYTES = 1 << 33
@@ -64,7 +64,7 @@ class Position:
     depth: int = 1
     next_round: int = 0
     starts: list[int] = field(default_factory=list)
-    """The number of each owner's first state of the level that is being expanded."""
+    """The number of each owner's first state in the level being expanded."""
     ends: list[int] = field(default_factory=list)
     judged: list[int] = field(default_factory=list)
     levels: list[int] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Position:
     deadlock: int = -1
     initial: int = 0
     found: dict[str, int] = field(default_factory=dict)
-    """The state that decides each decided property or begins the deciding step: owner + number * OWNERS."""
+    """For each decided property, the state that decides it or begins the deciding step: owner + number * OWNERS."""
     seconds: float = 0.0
 
 

@@ -1,8 +1,8 @@
 """Tiers of optimization: a search starts with cheaply compiled code, and later switches to optimized code, always
 between two rounds. A long search finally switches to code for exactly its constants.
 
-Most machines are small, so their search ends before LLVM could optimize the code. Code is optimized only for longer
-searches, and in another process, because LLVM compiles one module at a time in each process.
+Most machines are small, so their searches end before LLVM could have optimized the code. Code is optimized only for
+longer searches, and in another process, because LLVM compiles one module at a time in each process.
 """
 
 import atexit
@@ -24,11 +24,11 @@ START = 0.15
 """CPU seconds needed to start another process."""
 WORTH = 2.5
 """Optimizing pays off if a search's remaining time is at least this multiple of the optimization's CPU time. Optimized
-code takes 0.55 of the time, so the ratio must exceed 2.2 if the search and the compiler share a processor, 1 with one
-worker and a free processor, and 3.2 if one of two workers is suspended.
+code takes 0.55 of the time of cheap code, so the ratio must exceed 2.2 if the search and the compiler share a
+processor, 1 if there is one worker and a free processor, and 3.2 if one of two workers is suspended.
 """
 WORTH_EXACT = 5.0
-"""Like WORTH, for code that is compiled for one run's constants and takes 0.77 of the time of other optimized code."""
+"""Like WORTH, but for code compiled for one run's constants, which takes 0.77 of the time of other optimized code."""
 ENOUGH = 50_000
 """Number of states after which the rate of a search is meaningful; until then, startup takes most of the time."""
 LEAST_FALL = 0.01

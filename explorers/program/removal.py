@@ -1,5 +1,5 @@
 """Machines with one guard removed; exploring such a machine shows the guard's purpose. Explore these machines with
-`Interpreter(..., bounded=True)`; then domains refuse every step that would leave them.
+`Interpreter(..., bounded=True)`, which refuses every step that would leave a domain.
 """
 
 import ast
@@ -91,7 +91,7 @@ def without(machine: Machine, guard: Guard) -> Machine:
 
 
 def without_all(machine: Machine, guards: tuple[Guard, ...]) -> Machine:
-    """Return a machine without some guards. The last guard is removed first, so that the others keep their numbers."""
+    """Return a machine without these guards. The last guard is removed first, so that the others keep their numbers."""
     for guard in sorted(guards, key=lambda item: (-item.number, -item.part)):
         machine = without(machine, guard)
     return machine

@@ -15,7 +15,7 @@ _LENGTH = struct.Struct("<Q")
 
 
 class Meanwhile:
-    """A unit that another process compiles. Data pass through files, so that neither process waits for the other."""
+    """A unit that another process compiles. Data passes through files, so that neither process waits for the other."""
 
     def __init__(self, unit: Unit | Lowered, level: int) -> None:
         with tempfile.TemporaryFile() as given:

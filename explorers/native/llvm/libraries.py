@@ -1,8 +1,8 @@
 """Compiled units, each loaded into this process once, from the cache on disk if possible.
 
-Objects are cached by the digest of their content. A damaged object is compiled again. An object that cannot be written
-is not cached. LLVM loads the objects, whose kernels accept numbers and numpy arrays. Code stays loaded while a kernel
-is referenced, and every call to a kernel holds a reference. A call releases the GIL.
+Objects are cached by the digest of their content. A damaged object is recompiled. An object that cannot be written is
+not cached. LLVM loads the objects, whose kernels accept numbers and numpy arrays. Code stays loaded while a kernel is
+referenced, and every call to a kernel holds a reference. A call releases the GIL.
 """
 
 import contextlib
@@ -114,7 +114,7 @@ def _sum(exports: dict[str, Export], code: bytes) -> str:
 
 
 def address_of(array: Any) -> int:
-    """Return the address of an array, in a quarter of the time that `array.ctypes.data` takes."""
+    """Return the address of an array in a quarter of the time that `array.ctypes.data` takes."""
     if array.dtype.names is None and array.size and array.flags.writeable:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
     return int(array.ctypes.data)

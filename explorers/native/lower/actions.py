@@ -147,7 +147,7 @@ class Acting(Sifted):
         build.begin(inside)
 
     def guard(self, node: Guarded, following: str) -> None:
-        """Continue if a guard holds; otherwise, count a refusal for each combination of parameters not yet chosen."""
+        """Continue if a guard holds; otherwise, count a refusal for each combination of values not yet chosen."""
         build = self.build
         if self.wanted.masks is not None:
             self.masked_guard(node, following, self.wanted.masks)
@@ -160,7 +160,7 @@ class Acting(Sifted):
         build.begin(holds)
 
     def masked_guard(self, node: Guarded, following: str, masks: Masks) -> None:
-        """Write a guard like `guard`. If a check fails in or before it, count the step as one that leaves a domain."""
+        """Like `guard`, but if a check fails in or before the guard, count the step as one that leaves a domain."""
         build = self.build
         condition = build.number(self.code.expression(node.statement.condition))
         left, stays, refused, holds = (build.label() for _ in range(4))

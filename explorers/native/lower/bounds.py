@@ -74,9 +74,9 @@ class Bounds:
 class Trying(Choosing):
     """Code generator for a function that finds the bounds without which an action would be enabled in a state.
 
-    The function evaluates guards as the action does, except that a guard for a bound refuses nothing: the function sets
-    the bound's bit and records it in the innermost loop. A check that fails after a guard for a bound is not an
-    error, but counts as a refusal by the bound. The remaining code is skipped if no count can change.
+    The function evaluates guards as the action does, except that a guard for a bound refuses nothing; instead, the
+    function sets the bound's bit and records it in the innermost loop. A check that fails after a guard for a bound is
+    not an error, but counts as a refusal by the bound. The remaining code is skipped if no count can change.
     """
 
     def __init__(self, module: Module, bounds: Bounds, place: int) -> None:
@@ -169,7 +169,7 @@ class Trying(Choosing):
         return found
 
     def worth(self, refusing: Value, later: int, yes: str, no: str) -> None:
-        """Continue only if bounds that have refused so far, or later ones, can still change the counts."""
+        """Continue only if bounds that have refused so far, or that may refuse later, can still change the counts."""
         build, bounds = self.build, self.bounds
         seen = build.read(*bounds.of_state(build, self.e, self.at))
         wanted = self.module.cell(build, self.e, bounds.counting)
@@ -197,8 +197,8 @@ class Trying(Choosing):
         return build.compared("==", rest, number(0))
 
     def where_it_went_well(self, refusing: str | None, following: str) -> None:
-        """Continue if no check has failed. If a check fails after a bound refused, the bound counts as having prevented
-        the error. If a number exceeds 64 bits, the consequences are unknown, so the search ends.
+        """Continue if no check has failed. If a check fails after a bound has refused, the bound counts as having
+        prevented the error. If a number exceeds 64 bits, the consequences are unknown, so the search ends.
         """
         build = self.build
         failed, well = build.label(), build.label()

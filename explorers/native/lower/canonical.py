@@ -126,7 +126,7 @@ class Canonical:
         return [(first, size if bytewise else -size) for first, size, bytewise in found]
 
     def _key(self, build: Builder, state: Value, offset: int, size: int) -> Value:
-        """Return signed bytes as a number that is ordered like the bytes. The first byte is the most significant."""
+        """Return signed bytes as a number that sorts like the bytes. The first byte is the most significant."""
         address = build.offset(state.text, offset)
         if size < 0:
             return build.load(address, Cell(-size, signed=True))

@@ -36,7 +36,7 @@ MOST_ROUNDS = 64
 
 
 class Columns(Lanewise):
-    """Code generator for conditions on columns of states from `base` on. `active` is a bit mask of active lanes."""
+    """Code generator for conditions on columns of states from `base` onward. `active` is a bit mask of active lanes."""
 
     def __init__(self, module: Module, build: Builder, e: Value, c: Value) -> None:
         super().__init__(build)

@@ -35,7 +35,7 @@ class Mask:
 
 @dataclass(frozen=True)
 class Places:
-    """A location in each lane: the last of the offsets whose flag is set in that lane. The first offset has no flag."""
+    """A location in each lane: the last offset whose flag is set in that lane. The first offset has no flag."""
 
     ways: tuple[tuple[Mask | None, str], ...]
     memory: Memory

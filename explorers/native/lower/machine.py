@@ -194,7 +194,7 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
 
 
 def is_suited(module: Module, columns: Columns, prop: Property) -> bool:
-    """Return whether a property can be checked in columns. To find out, write the code and discard it."""
+    """Return whether a property can be checked in columns. To find out, the code is written and discarded."""
     read = set(module.columns)
     try:
         judge_in_columns(module, columns, prop)

@@ -25,7 +25,7 @@ ROWS = Vector(CELLS["u64"], 0)
 NUMBERS = Vector(CELLS["i64"], 0)
 BYTES = Vector(CELLS["u8"], 0)
 BLOCK = 64
-"""Number of states that are unpacked together: few enough for the fastest cache, and enough to be worth a call."""
+"""Number of states unpacked together: few enough to fit in the fastest cache, but enough to be worth a call."""
 STACK = 1 << 20
 """Maximum number of bytes that states may take on the stack, because some threads have only twice as much stack."""
 _ASIDE = 2
@@ -214,7 +214,7 @@ class Module:
 
 
 MOST = 40
-"""Maximum number of nodes to evaluate unnecessarily. With more nodes, a mispredicted branch is cheaper."""
+"""Maximum number of nodes to evaluate without need. For more nodes, even a mispredicted branch is cheaper."""
 _SIMPLE = (
     nodes.Literal, nodes.Constant, nodes.Local, nodes.Field, nodes.Element, nodes.Unary, nodes.Binary, nodes.Compare,
     nodes.Not, nodes.Among, nodes.Extreme, nodes.Logic, nodes.Call,
@@ -277,7 +277,7 @@ class Masks:
     `slots[guard][part]` is 1 if a part of a guard is turned off, where part 0 is the whole guard. `first` is the row,
     counted from 1, of the first state with a step that leaves a domain; `times` is the number of such steps. `hard` is
     the code of an error that does not count as a refusal: an error in a property, or a number of more than 64 bits. If
-    such an error prevented the evaluation of a guard, `unsure` is set to its code too.
+    such an error prevented the evaluation of a guard, `unsure` also contains the error's code.
     """
 
     def __init__(self, module: Module) -> None:

@@ -13,7 +13,7 @@ _WORD = Cell(8, signed=False)
 
 
 class Rows:
-    """The functions of a module that pack, unpack and hash. They read data from `place` on in the check array."""
+    """The functions of a module that pack, unpack and hash. Their data starts at `place` in the check array."""
 
     WORDS, COUNT, FAST = range(HEAD)
 

@@ -62,7 +62,7 @@ class Sieve:
         self.rest = 0
         """The first step of the loop nest that is executed for each state separately."""
         self.ends = False
-        """Whether a guard that the columns evaluate never holds, so that no step survives."""
+        """Whether one of the guards evaluated in columns never holds, so that no step survives."""
         self.group = number(0)
         """Index of the group's first state within the block."""
 

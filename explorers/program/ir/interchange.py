@@ -4,7 +4,7 @@ If the proof fails, an error names the line.
 
 The members of a numbered set, such as the brokers, are called things in this module. Numbers are classified by what
 happens to them when things are renamed: unchanged numbers, renamed things, and sets of things. A thing may only be
-compared for equality, used as an array index, or put into a set. A loop over things must have the same result in every
+compared for equality, used as an array index, or put into a set. A loop over things must have the same result for every
 order of the things. Under these rules, renaming commutes with steps: renaming a state and then taking a step with
 renamed arguments has the same result as taking the step and then renaming. Initial states may name things, because the
 states reachable from a renamed initial state are the renamed states reachable from the original initial state.
@@ -390,7 +390,7 @@ def said(kind: Kind) -> str:
 
 def removes_all(functions: Sequence[Function], loop: nodes.For) -> tuple[Expression, Expression] | None:
     """Return the bag and the test of a loop that removes every message of the bag that passes the test, which must not
-    read the bag. In a model, the outer loop removes the first matching message as often as messages fit in the bag.
+    read the bag. In a model, the outer loop removes the first match as many times as messages fit in the bag.
     """
     match loop:
         case nodes.For(
@@ -425,7 +425,7 @@ MIRROR = {Order.LESS: Order.MORE, Order.AT_MOST: Order.AT_LEAST, Order.MORE: Ord
 
 
 def asks_for_none(order: Order, right: Expression) -> bool:
-    """Return whether a comparison only tests that a value is not NONE, as in `leader >= 0`."""
+    """Return whether a comparison only tests for NONE, as in `leader >= 0`."""
     orders = {0: (Order.AT_LEAST, Order.LESS), NONE: (Order.MORE, Order.AT_MOST)}
     return isinstance(right, Literal) and order in orders.get(right.value, ())
 

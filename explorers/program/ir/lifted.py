@@ -94,7 +94,7 @@ class Lifted(Making):
 
 
 def extreme(lifted: Lifted, fold: nodes.Fold, default: Expression | None, *, greatest: bool) -> nodes.Call:
-    """Return `max` or `min` of a fold's values, or `default` for a fold without values."""
+    """Return `max` or `min` of a fold's values, or `default` if the fold has no values."""
     at, first, moved = lifted.at, fold.clauses[0].source, _Moved(fold)
 
     def given(part: Any) -> nodes.Local:

@@ -1,4 +1,4 @@
-"""Effects of larger constants, and of messages that no action sends, derived from a program's code.
+"""The effects of larger constants and of messages that no action sends, derived from a program's code.
 
 The analysis is conservative: every value must be searched unless larger constants are known to only add behaviours.
 There are two cases in which a larger constant only adds behaviours: it is a bound that only its own guards read, or it

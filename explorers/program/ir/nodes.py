@@ -40,7 +40,7 @@ class At:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slot:
-    """A local variable of a function, with a unique number and one type; it has no name if the translation made it."""
+    """A local variable of a function, with a unique number and one type; it has no name if translation created it."""
 
     number: int
     name: str
@@ -49,7 +49,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Node:
-    """A node with its position, and those of its own checks that may fail."""
+    """A node with its position and with its own checks that may fail."""
 
     at: At
     checks: Failures = NEVER

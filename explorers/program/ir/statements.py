@@ -147,7 +147,7 @@ class Statements:
         return [self.store(node, self.place(target), given)]
 
     def unpack(self, node: ast.stmt, targets: list[ast.expr], call: ast.Call) -> list[Statement]:
-        """Translate `a, b = helper(...)` to a call for each value, with the same arguments, then the assignments."""
+        """Translate `a, b = helper(...)` to one call per value, with the same arguments, and then the assignments."""
         found: list[Statement] = []
         arguments = [self.slotted(item, found) for item in self.arguments(call)]
         slots = [self.target(item) for item in targets]
@@ -275,7 +275,7 @@ class Statements:
         return [*before, self.store(node, place, value)]
 
     def kept(self, value: Expression, before: list[Statement]) -> Expression:
-        """Return an expression that may be used twice: `value` if it is harmless to evaluate twice, or a new slot."""
+        """Return an expression that may be used twice: `value` if evaluating it twice is harmless, else a new slot."""
         inner = value
         while isinstance(inner, nodes.Field) and inner.type != INT:
             inner = inner.owner

@@ -32,7 +32,7 @@ def view_of(
     make: Making,
     once: Callable[[Expression], Expression] = lambda found: found,
 ) -> View:
-    """Return a source as a view. `again` translates expressions that may be used twice; `once` translates a count."""
+    """Return a view of a source. `again` translates expressions that may be used twice; `once` translates a count."""
     inner = node.args if isinstance(node, ast.Call) else []
     name = ""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node not in made.types:

@@ -53,7 +53,7 @@ STATEMENTS: dict[type[ast.stmt], str] = {
     ast.Delete: "assign the cleared value: 0 for a number, Replica() for a record of class Replica",
 }
 RANDOM = {"random": CHANCE, "secrets": CHANCE, "uuid": CHANCE, "time": CLOCK, "datetime": CLOCK}
-"""Modules whose functions return a different result each time, and what to use instead of each."""
+"""Modules whose functions return a different result each time, with what to use instead."""
 
 
 def constant(value: object) -> str:

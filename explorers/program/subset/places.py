@@ -122,7 +122,7 @@ class Places:
         self.of: dict[str, frozenset[str]] = {name: frozenset([name]) for name in scope.made.params}
         self.added: set[str] = set()
         self.gone: set[str] = set()
-        """Parameters that may be messages that the caller has already removed from a bag."""
+        """Parameters that may be messages already removed from a bag by the caller."""
         self.held: list[frozenset[str]] = []
         """References that were already evaluated, but will be used later."""
         self.loops: list[tuple[str, str]] = []
@@ -171,7 +171,7 @@ class Places:
         return Known(dict(self.of), dict(self.scope.stale), set(self.added), set(self.gone))
 
     def join(self, other: Known) -> None:
-        """Merge what is known on two paths: a name that is stale on one of them becomes stale."""
+        """Merge what is known at the ends of two paths: a name that is stale on either path becomes stale."""
         for name, places in other.of.items():
             self.of[name] = self.of.get(name, frozenset()) | places
         self.scope.stale = {**other.stale, **self.scope.stale}

@@ -27,7 +27,7 @@ Named = TypeVar("Named")
 Looked = TypeVar("Looked")
 MOST_DEEP = 150
 MOST_CALLS = 64
-"""Maximum depth of nested calls: engines follow calls recursively."""
+"""Maximum depth of nested calls, because engines follow calls recursively."""
 MOST_BOUNDS = 62
 """Maximum number of bounds in a machine, because compiled code stores sets of bounds as numbers."""
 
@@ -238,7 +238,7 @@ def _called(kind: Type) -> str:
 
 
 def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
-    """Return the checked program. A function is checked once per machine, and again if a name that it reads changes."""
+    """Return the checked program. Functions are checked once per machine, and again if a name they read is rebound."""
     found: Program | None = machine.kept.get("checked")
     known = found if found and found.is_current() else None
     if known is None or list(map(id, known.asked)) != list(map(id, properties)):
@@ -332,7 +332,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
     if was_edited(python):
         raise ModelError(
             f"{path_shown(python.__code__.co_filename)} was edited after it was imported, but {python.__name__}() "
-            "still runs the old text. Start Python again, or reload the module with importlib.reload."
+            "still runs the old source. Restart Python, or reload the module with importlib.reload."
         )
     text = textwrap.dedent("".join(lines))
     try:
@@ -482,7 +482,7 @@ def bounds_of(program: Program) -> tuple[str, ...]:
     found = tuple(name for name in program.machine.constants.declared() if name in known)
     if len(found) > MOST_BOUNDS:
         raise ModelError(
-            f"machine {program.machine.name!r} has guards for {len(found)} bounds: a search counts at most "
+            f"machine {program.machine.name!r} has guards for {len(found)} bounds, but a search counts at most "
             f"{MOST_BOUNDS}. Omit `bound=` if a constant is not a bound."
         )
     return found
