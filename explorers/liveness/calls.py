@@ -205,7 +205,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Fairness:
-    """Bit masks of fairness constraints: those that a class of edges satisfies or a state enables, and strong ones."""
+    """Bit masks of fairness constraints: satisfied by each class of edges, strong, and enabled in each state."""
 
     masks: Array
     strong: Array
