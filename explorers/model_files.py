@@ -3,8 +3,8 @@
 A model may consist of several files: `from rules import step_of` finds `rules.py` in the model's folder. Another model
 may also have a `rules.py`, and files may be edited while a process is running. Each load therefore reads and runs every
 module of the model's folder again, under a unique name. Bytecode is neither written nor used, and `source_lines` gives
-engines the source that was executed. A model inside a package may use relative imports, such as `from .rules import
-step_of`. If a model adds folders or zip files to `sys.path`, their modules are treated as part of the model.
+engines the executed source. A model inside a package may use relative imports, such as `from .rules import step_of`. If
+a model adds folders or zip files to `sys.path`, their modules are treated as part of the model.
 """
 
 import linecache

@@ -166,8 +166,8 @@ def tolerance(
     """Return all minimal combinations of faults that violate a property.
 
     `costs` maps each kind of fault to its cost. `constants` limits the number of all other faults. `look` runs
-    a search with `options`. A model that raises an error with some faults also does so with more faults, so only the
-    smallest such combinations are reported, as unknown. If none can be decided, the model's DomainError is raised.
+    a search with `options`. A model that raises an error with some faults also does so with more, so only the smallest
+    such combinations are reported as unknown. If no combination can be decided, the model's DomainError is raised.
     """
     kinds = tuple(costs)
     bounds = [fault_kinds(machine)[name] for name in kinds]

@@ -205,7 +205,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Fairness:
-    """Bit masks of fairness constraints: satisfied by each class of edges, strong, and enabled in each state."""
+    """Bit masks: constraints satisfied by a class of edges, strong constraints, and constraints enabled in a state."""
 
     masks: Array
     strong: Array

@@ -62,7 +62,7 @@ class Stoppable:
 
 
 class Signals:
-    """Signal handlers: a signal or the caller stops work after the current round, and a second signal at once."""
+    """Signal handlers: a signal or the caller stops work after a round, and a second signal stops it at once."""
 
     def __init__(self, ask: Callable[[str], bool], numbers: Iterable[signal.Signals] = SIGNALS) -> None:
         self.ask, self.numbers = ask, numbers

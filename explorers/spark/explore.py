@@ -1,10 +1,9 @@
 """Exhaustive breadth-first search on Spark. The native engine searches the first, small levels.
 
 Each level is one job. A partition expands its share of the level (a block of the store) and sends each successor to the
-partition that owns it. It stores the new successors that it receives as a block of the next level. Between two jobs,
-all of the search's data is in the store and the manifest. Spark's lineage is never longer than one level. If an
-executor is lost, its replacement rebuilds the mapped partitions from the blocks; a new driver continues from the
-manifest.
+partition that owns it. It stores the new successors that it receives as a block of the next level. Between jobs, all
+of the search's data is in the store and the manifest. Spark's lineage is never longer than one level. If an executor is
+lost, its replacement rebuilds the mapped partitions from the blocks; a new driver continues from the manifest.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Kind(NamedTuple):
         return terms.number(value)
 
     def narrow(self, value: Value) -> Value:
-        """Return a stored value with its bounds narrowed to the domain; outside it, the step ends with an error."""
+        """Return a stored value, its bounds narrowed to the domain; a value outside it ends the step with an error."""
         if not isinstance(value, Num):
             return value
         low = self.low if value.lo is None or (self.low is not None and self.low > value.lo) else value.lo

@@ -80,8 +80,8 @@ def over(
     tell: Callable[[int, int], None] | None,
     done: dict[int, T] | None = None,
 ) -> list[T]:
-    """Return the answers to all jobs, in order. Call `tell(done, all)` as each job finishes. `done` receives every answer
-    as soon as it is available. If `ask` or `tell` fails, the processes are killed. Raises Stopped if memory runs out.
+    """Return the answers to all jobs, in order. Call `tell(done, all)` after each job. `done` receives every answer as
+    soon as it is available. If `ask` or `tell` fails, the processes are killed. Raises Stopped if memory runs out.
     """
     done = {} if done is None else done
     with _out_of_memory():

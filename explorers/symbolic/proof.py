@@ -313,7 +313,7 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
 
 
 def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ...]) -> Reached:
-    """Replay each run, and return the result. Raises DomainError if a run ends with an error and none with a violation."""
+    """Replay each run; return the result. Raises DomainError if a run ends with an error and none with a violation."""
     sure, errors = [], []
     for item in (*reached.failures, reached.error):
         history = item.history if isinstance(item, PropertyFailure) else item
