@@ -35,7 +35,7 @@ SHARE = 0.1
 AIM = 0.9
 """The sample is planned to take this fraction of the allowed time, because expanding later states may take longer."""
 BY_GUARD = 1.0
-"""Minimum seconds of a sample that counts blocked steps for each guard, because the model must be checked first."""
+"""Minimum allowed time, in seconds, for counting refused steps by guard, because the model must be checked first."""
 FIRST_CHUNK = 4
 CHUNK = 256
 
@@ -99,7 +99,7 @@ def cross_check(
 
 
 def draw(total: int, seed: int) -> Iterator[int]:
-    """Yield the numbers below `total` in random order. Use memory only for the numbers already drawn."""
+    """Yield the numbers below `total` in random order. Memory is used only for the numbers already drawn."""
     chosen = random.Random(seed)  # noqa: S311 (a sample)
     moved: dict[int, int] = {}
     for left in range(total, 0, -1):
@@ -213,12 +213,12 @@ class _Checker:
         self._require(
             +Counter(fired) == taken,
             states[0],
-            f"the engines count steps of an action differently in one of {len(states)} states",
+            f"the engines disagree on the number of steps of an action in one of {len(states)} states",
         )
         self._require(
             +Counter(refused) == refusals,
             states[0],
-            f"the engines count refusals of a guard differently in one of {len(states)} states",
+            f"the engines disagree on the number of refusals of a guard in one of {len(states)} states",
         )
 
     def _steps(self, key: Key, refusals: Counter[tuple[str, int]]) -> list[Transition]:

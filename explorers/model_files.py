@@ -3,8 +3,8 @@
 A model may consist of several files: `from rules import step_of` finds `rules.py` in the model's folder. Another model
 may also have a `rules.py`, and files may be edited while a process is running. Each load therefore reads and runs every
 module of the model's folder again, under a unique name. Bytecode is neither written nor used, and `source_lines` gives
-engines the executed text. A model inside a package may use relative imports, such as `from .rules import step_of`. If a
-model adds folders or zip files to `sys.path`, their modules are treated as part of the model.
+engines the executed source. A model inside a package may use relative imports, such as `from .rules import step_of`. If
+a model adds folders or zip files to `sys.path`, their modules are treated as part of the model.
 """
 
 import linecache
@@ -62,7 +62,7 @@ def load_sent(files: Files) -> ModuleType:
 
 
 class _AsRead(SourceFileLoader):
-    """Loader that ignores bytecode, because Python detects a changed source file only by its time and size."""
+    """Loader that ignores bytecode, because Python detects a changed source only by its modification time and size."""
 
     def __init__(self, name: str, path: str, owner: "_Neighbours") -> None:
         super().__init__(name, path)
@@ -96,7 +96,7 @@ def _in_archive(path: Path) -> Path | zipfile.Path:
 
 
 class _Neighbours(MetaPathFinder):
-    """Finder that searches the model's folder first and remembers the modules that it found."""
+    """Finder that searches the model's folder first and remembers the modules that it finds."""
 
     def __init__(self, folder: Path, package: str) -> None:
         self.folder, self.root, self.package = folder, folder, package

@@ -1,4 +1,4 @@
-"""Paths for display, on which each fault happens as late as possible, just before its effect."""
+"""Paths for display, in which each fault happens as late as possible, just before its effect."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -44,7 +44,7 @@ LEFT = "_left"
 ORDINARY = -1
 """Rank of a step that is not a fault."""
 LONGEST = 100
-"""Maximum length of paths that are reordered, because the work grows with the square of the number of steps."""
+"""Longer paths are not reordered, because the work grows with the square of the number of steps."""
 
 
 def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
@@ -64,7 +64,7 @@ def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
 
 @lru_cache(64)
 def budgets(state: type[Record]) -> tuple[str, ...]:
-    """Return the fields that contain a remaining budget: numbers in a record `budget` or named `..._left`."""
+    """Return the fields that contain a remaining budget: numbers in the record `budget`, or named `..._left`."""
     found: list[str] = []
     for name, field in fields(state):
         if name == "budget" and isinstance(field, Nested):

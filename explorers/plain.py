@@ -1,5 +1,5 @@
-"""The reference search: breadth-first, under the plain semantics, and short enough to review completely. Tests compare
-the fast engines with this search: counts, depths, verdicts and coverage.
+"""The reference search: breadth-first, under the plain semantics, and short enough to review in full. Tests compare the
+counts, depths, verdicts and coverage of the fast engines with those of this search.
 """
 
 import time
@@ -40,7 +40,7 @@ class PlainSearch(Stoppable):
         self.parents: dict[Key, Key | None] = {}
         self.decided: dict[str, tuple[Key, Transition | None]] = {}
         self.sure: dict[str, tuple[Key, Transition | None]] = {}
-        """The decisions made before the current level."""
+        """The decisions made before the current level was expanded."""
         self.fired: Counter[str] = Counter({item.label: 0 for item in machine.actions})
         self.refused: Counter[tuple[str, int]] = Counter()
         self.reached: Counter[str] = Counter()
@@ -48,7 +48,7 @@ class PlainSearch(Stoppable):
         self.together: set[str] = set()
         self.generated = 0
         self.steps = dict.fromkeys(self.fired, 0)
-        """The sum of the hashes of each action's steps."""
+        """For each action, the sum of the hashes of its steps."""
         self.ends: list[Key] = []
         self.levels: list[int] = []
         self.at: Key | None = None

@@ -129,7 +129,7 @@ def sources_of(
 
 
 def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = None) -> tuple[Result, tuple[str, ...]]:
-    """Do a catalogue run's search. Return the result, and a sentence for each difference from the pinned values."""
+    """Run the search of a catalogue run. Return the result and a sentence per difference from the pinned values."""
     found = protocol(run.protocol)
     constants = found.machine.set_constants(values_of(run))
     source = source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize)

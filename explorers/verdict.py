@@ -16,14 +16,14 @@ class Verdict(StrEnum):
     """A verdict on one property."""
 
     HOLDS = "holds"
-    """The property holds in every reachable state (or step) with the given constants. A witness was reached."""
+    """The property holds in every reachable state (or step) with the given constants, or the witness was reached."""
     PROVED = "proved"
     """The property is proved by induction, for all values of the constants that the proof reports as unbounded."""
     NOT_FOUND = "not-found"
     """No violation was found, but the search was incomplete by design (random walks)."""
     VIOLATED = "violated"
     UNREACHED = "unreached"
-    """The search is complete, and no state satisfied the witness."""
+    """The search is complete, and no state satisfies the witness."""
     UNDETERMINED = "undetermined"
 
 
@@ -31,7 +31,7 @@ _SEVERITY = tuple(map(Verdict, ("violated", "unreached", "undetermined", "not-fo
 
 
 def worst(verdicts: list[Verdict], *, complete: bool) -> Verdict:
-    """Return the worst of the properties' verdicts. The verdict on an unfinished search is never `holds`."""
+    """Return the worst of the properties' verdicts. The verdict of an unfinished search is never `holds`."""
     found = [item for item in _SEVERITY if item in verdicts]
     if found:
         top = found[0]
@@ -44,14 +44,14 @@ class Reach(StrEnum):
     UNBOUNDED = "unbounded"
     """For every cost there is a more expensive path, because a loop before `then` has a cost."""
     NEVER = "never"
-    """A fair behaviour never reaches `then`."""
+    """Some fair behaviour never reaches `then`."""
 
 
 @dataclass(frozen=True)
 class Cost:
     """Costs found for an at-most property: the highest and the lowest cost of a path from `when` to `then`.
 
-    `worst` is set only if the cost is bounded, `best` only if a path reaches `then`. Both are 0 if `then` holds.
+    `worst` is set only for a bounded cost, `best` only if a path reaches `then`. Both are 0 if `when` implies `then`.
     """
 
     reach: Reach
@@ -100,13 +100,13 @@ class GuardCount:
 
 
 ENOUGH = 10_000
-"""Once the count of a reached bound exceeds this number, later levels do not count the bound."""
+"""Once the count of a reached bound is at least this number, later levels do not count the bound."""
 
 
 class BoundCount(NamedTuple):
     """The number of states in which a bound alone refused a step or made a step omit an effect.
 
-    If the count exceeds `ENOUGH`, counting stops after the current level of the search, and `at_least` is set.
+    If the count reaches `ENOUGH`, counting stops after the current level of the search, and `at_least` is set.
     `together` means that the bound refused steps only in combination with other bounds.
     """
 
@@ -242,7 +242,7 @@ def undetermined(item: Property) -> PropertyResult:
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """Number of stored states that were expanded again (`states`), out of those that the search expanded (`of`)."""
+    """Number of stored states that were re-expanded (`states`), out of those that the search expanded (`of`)."""
 
     states: int
     of: int
@@ -303,7 +303,7 @@ class Result:
     peak_memory_bytes: int = 0
     """Peak memory of the whole process, or 0 if not measured."""
     compiled: tuple[Compiled, ...] = ()
-    """The kinds of code that the search used, in this order."""
+    """The kinds of code that the search used, in the order of their use."""
     levels: tuple[int, ...] = ()
     symmetry: str = ""
     omission: float = 0.0
@@ -313,7 +313,7 @@ class Result:
     """Whether there is a checkpoint from which the search can be resumed."""
     cross_check: CrossCheck | None = None
     digest: int | None = None
-    """Fingerprint of the reached states and of the steps of selected actions, or None unless requested."""
+    """Fingerprint of the reached states and of the steps of selected actions, or None if not requested."""
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -388,7 +388,7 @@ class Options:
     spill: str | None = None
     """Folder for parents and unfinished levels, or None to keep parents and levels in memory."""
     cross_check: int | None = 0
-    """Number of stored states to expand again under the plain semantics; None uses a tenth of the search's time."""
+    """Number of stored states to re-expand under the plain semantics; if None, a tenth of the search's time is used."""
 
     def __post_init__(self) -> None:
         for name in ("workers", "max_depth", "max_states", "budget", "memory", "cross_check"):

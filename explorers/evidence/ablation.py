@@ -1,4 +1,4 @@
-"""Ablation: remove one guard or change one constant at a time, and check all properties again.
+"""Ablation: remove one guard or change one constant at a time, and recheck all properties.
 
 Removing a guard only adds behaviours, so every state of the original machine stays reachable. Therefore, if the number
 of reachable states does not change, neither does the set of reachable states.
@@ -81,8 +81,8 @@ class RowOutcome:
     """Result of a search with one guard removed or one setting changed.
 
     `refused` counts the steps of the original machine that the removed guard is the first to refuse. `alone` counts the
-    steps that no other guard refuses. `grown` is true if the reached states differ. If `grown` is true, `alone` may be
-    None, because the steps that only the removed guard refuses were not counted.
+    steps that only this guard refuses. `grown` is true if the reached states differ; `alone` may then be None, because
+    these steps were not counted.
     """
 
     row: Row
@@ -98,8 +98,8 @@ class RowOutcome:
 
 
 class Ablation(Stoppable):
-    """Searches of a machine with all of its guards, and then with each guard removed. All searches share the same
-    compiled kernels and turn guards off with masks, so they may run in several threads.
+    """Searches of a machine, first with all of its guards and then with each guard removed in turn. All searches share
+    the same compiled kernels and turn guards off with masks, so they may run in several threads.
     """
 
     def __init__(

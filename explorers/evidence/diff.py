@@ -1,4 +1,4 @@
-"""Comparison of two machines: of their states, and of their behaviours as seen by an observer of part of the state.
+"""Comparison of two machines: their states, and their behaviours as seen by an observer of part of the state.
 
 A behaviour is the sequence of observations along a path, without consecutive repetitions. Machine A has a behaviour
 that B lacks if no path of B produces the same observations. A search explores both machines together. For each sequence
@@ -40,8 +40,8 @@ class Difference:
     """Comparison of two machines by what one observer can see.
 
     `seen` counts the observations of A, of B, and of both. `state` is the path to an observation that only one machine
-    produces. `behaviour` is a sequence that only one machine produces, although both produce every single observation
-    in it. If the comparison of behaviours is incomplete, `why` contains the reason.
+    produces. `behaviour` is a sequence that only one machine produces, although both produce each of its observations.
+    If the comparison of behaviours is incomplete, `why` contains the reason.
     """
 
     seen: tuple[int, int, int]

@@ -3,7 +3,7 @@
 Combinations are tried in order of cost. A combination is skipped if it includes a smaller combination that already
 violates the property. Every result is minimal, and every minimal result that the constants allow is found. If the typed
 program shows that every behaviour with fewer faults is also possible with more faults, the largest numbers are searched
-first: a property that holds with them also holds with fewer faults. If fewer faults may allow other behaviours, for
+first, because a property that holds with them also holds with fewer. If fewer faults may allow other behaviours, for
 example because the property reads a budget, each smaller combination is searched.
 """
 
@@ -85,8 +85,8 @@ def _ends(machine: Machine) -> dict[str, Linear]:
     if not budgets and not limits:
         raise UsageError(
             f"protocol {machine.name!r} has no faults to count: its state has no field {BUDGET!r}, a "
-            "record with the remaining number of each kind of fault. Only walks count numbers named ..._left "
-            "outside this record."
+            "record with the remaining number of each kind of fault. Numbers named ..._left outside this "
+            "record are counted only by walks."
         )
     found = {}
     for name, item in budgets.items():
@@ -165,9 +165,9 @@ def tolerance(
 ) -> Tolerance:
     """Return all minimal combinations of faults that violate a property.
 
-    `costs` maps each kind of fault to its cost. `constants` sets the number of all other faults. `look` runs a
-    search with `options`. A model that raises an error with some faults also raises the error with more faults, so
-    larger combinations are reported as unknown. If no combination can be decided, the model's DomainError is raised.
+    `costs` maps each kind of fault to its cost. `constants` limits the number of all other faults. `look` runs
+    a search with `options`. A model that raises an error with some faults also does so with more, so only the smallest
+    such combinations are reported as unknown. If no combination can be decided, the model's DomainError is raised.
     """
     kinds = tuple(costs)
     bounds = [fault_kinds(machine)[name] for name in kinds]

@@ -23,8 +23,8 @@ Array = np.ndarray[Any, Any]
 
 
 class Space:
-    """The N states of a complete and exact search, sorted by owner. For each state, `firsts` says whether it is
-    initial; `depths` contains each state's depth, which is 1 for initial states.
+    """The N states of a complete and exact search, sorted by owner. `firsts` says for each state whether it is initial,
+    and `depths` contains its depth, which is 1 for initial states.
     """
 
     def __init__(self, search: Search) -> None:

@@ -41,8 +41,8 @@ class Terms:
     """A question about a graph: for each class of edges, its fairness constraints, whether it is allowed, and its cost.
 
     `masks` (classes, words) has one bit for each constraint that an edge satisfies; `strong` (words) marks the strong
-    constraints. `costs` is indexed by class. If `by_edge` is not empty, costs are taken from `by_edge`, which is
-    indexed by edge. For a leads-to property, `costs` is empty.
+    constraints. `costs` is indexed by class, and is None for a leads-to property. If `by_edge` is given, it contains
+    the cost of each edge and is used instead.
     """
 
     masks: Array
@@ -56,9 +56,9 @@ class FairAnswer(NamedTuple):
     """The answer to a question about a graph.
 
     The path consists of edges: from the state `begin`, in which `when` holds, along `stem`, and then around `loop`
-    forever. If there is no path, `begin` is -1. If there is no loop, `stuck` means that every action may stay disabled.
-
-    In `worst` and `best`, MOST_COST also stands for all larger costs. `near` is defined in `BehaviourFinding`.
+    forever. If there is no path, `begin` is -1. If `reach` is NEVER and `loop` is empty, the behaviour may end where
+    `stem` ends, because no fairness constraint is enabled there. In `worst` and `best`, MOST_COST also stands for all
+    larger costs. `near` is defined in `BehaviourFinding`.
     """
 
     reach: Reach
@@ -115,7 +115,7 @@ class Analysis:
     def run(self, refuse: Callable[[int], None] = lambda _: None) -> FairAnswer:
         """Find a fair behaviour that avoids `then`, otherwise a loop with a cost, otherwise the most expensive path.
 
-        `refuse` is called with every edge between `when` and `then` whose cost is negative.
+        `refuse` is called with the first edge between `when` and `then` whose cost is negative, if any.
         """
         wrong = self.wrong()
         if wrong is not None:

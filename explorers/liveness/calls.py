@@ -205,7 +205,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Fairness:
-    """Bit masks of fairness constraints: those that a class of edges satisfies or a state enables, and strong ones."""
+    """Bit masks: constraints satisfied by a class of edges, strong constraints, and constraints enabled in a state."""
 
     masks: Array
     strong: Array

@@ -33,7 +33,7 @@ class Engine(Stoppable):
         self.search, self.properties, self.began = search, properties, began
 
     def judge(self, result: Result, order: tuple[Property, ...]) -> Result:
-        """Add verdicts on properties of behaviours, in `order`; the verdicts are undetermined if time runs out."""
+        """Add verdicts on properties of behaviours, in this `order`; those left when time runs out are undetermined."""
         if not result.complete:
             return with_behaviours(result, order, undetermined)
         found: dict[str, PropertyResult] = {}
@@ -152,7 +152,7 @@ class Engine(Stoppable):
         return Terms(masks, strong, allowed, np.array(by_class, np.int64))
 
     def costs(self, number: int) -> Array:
-        """Return each edge's cost. A cost of -1 raises an error if the edge lies between `when` and `then`."""
+        """Return each edge's cost. A cost of -1 causes an error if the edge lies between `when` and `then`."""
         cost, checks = self.predicate(f"cost_{number}")
         found = np.empty(len(self.rows.targets), np.int64)
         first = 0

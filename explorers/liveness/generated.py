@@ -144,7 +144,7 @@ class Graph:
                     self._append(number, *piece)
         if self._edges != len(self.targets):
             raise MismatchError(
-                f"the search took {len(self.targets)} steps, but its graph has {self._edges}. Please report this."
+                f"the search took {len(self.targets)} steps, but its graph has {self._edges} edges. Please report this."
             )
         self.codes = self.codes[: self._known].copy()
         return Rows(self.offsets, self.targets, self.classes)
@@ -228,7 +228,7 @@ class Graph:
 
 
 MIXED = np.uint64(0x9E3779B97F4A7C15)
-"""Factors for a successor's hash and its step's number; they give a step and its reverse different hashes."""
+"""Factor for a successor's hash and its step's number; it gives a step and its reverse different hashes."""
 
 
 def digest_of(

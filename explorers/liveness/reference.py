@@ -284,7 +284,7 @@ _WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)
 def summary(prop: Property, constants: Constants, findings: list[BehaviourFinding]) -> PropertyResult:
     """Return the worst verdict over all arguments.
 
-    If several findings are equally bad, the nearest is chosen; if several are equally near, the first one declared is
+    If several findings are equally bad, the nearest is chosen; if several are equally near, the first of these is
     chosen. The nearest finding depends only on the graph, so every engine reports the same arguments. The length of the
     loop is not compared, because an engine need not find the shortest loop.
     """

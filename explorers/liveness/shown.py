@@ -1,5 +1,5 @@
-"""A check that a path really violates a leads-to or at-most property, as the plain semantics defines it. Every engine's
-paths are checked before they are shown, and replayed trace files are checked too.
+"""A check that a path really violates a leads-to or at-most property under the plain semantics. Every engine's paths
+are checked before they are shown, and replayed trace files are checked too.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,12 +20,12 @@ Instance = tuple[int, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Shown:
-    """The result of a path: from `begin` on, `then` is never reached (NEVER), or is reached at a cost."""
+    """The outcome of a path: from `begin` on, `then` is either never reached (NEVER) or reached at a cost."""
 
     begin: int
     reach: Reach
     cost: int = 0
-    """Cost of the steps from `begin` to the end of the path, or of one pass through a loop."""
+    """Cost of the steps from `begin` to the end of the path, or of one pass around the loop."""
 
 
 def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transition], before: Key) -> set[Instance]:

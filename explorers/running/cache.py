@@ -162,7 +162,7 @@ def _stand_in(reason: str) -> Path:
     except (UntrustedError, OSError) as error:
         raise UsageError(
             f"there is no safe folder for the code that Fencepost compiles and runs: {reason}, and a temporary "
-            f"folder has this problem: {error}. Name a folder that belongs to you: {NAMED}=FOLDER."
+            f"folder cannot be used either: {error}. Name a folder that belongs to you: {NAMED}=FOLDER."
         ) from error
     os.environ[NAMED] = str(folder)
     return folder

@@ -17,14 +17,14 @@ from uuid import uuid4
 MOST = 1 << 26
 """Maximum size, in bytes, of a file that is read as a whole."""
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
-"""System errors for a file that is writable but cannot be replaced: its folder forbids it, or it is a mount."""
+"""System errors for a file that is writable but cannot be replaced, because its folder forbids it or it is a mount."""
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.new")
 _RETRY = 0.05
 """Seconds between two attempts to acquire a lock."""
 
 
 def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:
-    """Replace a file atomically, and if `lasting`, even if the computer crashes. `mode` sets permissions."""
+    """Replace a file atomically; if `lasting`, the new file survives a system crash. `mode` sets permissions."""
     aside = path.with_name(f".{uuid4().hex}.new")
     try:
         create_file(aside, content, lasting=lasting, mode=mode)
@@ -37,7 +37,7 @@ def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True,
 
 
 def write_named(path: Path, content: bytes) -> None:
-    """Write a file that a user named.
+    """Write to a file that the user named.
 
     A regular file is replaced atomically, so an error leaves the old content unchanged; pipes and devices are written
     in place. A read-only file is never replaced, even if the folder's permissions allow replacing it.
@@ -56,7 +56,7 @@ def write_named(path: Path, content: bytes) -> None:
 
 
 def _send(path: Path, content: bytes) -> None:
-    """Write to an open file. If it is this process's standard output, flush earlier output first."""
+    """Write to an open file. If it is this process's standard output or error, flush earlier output first."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         if _is_open_as(path, number):
             stream.flush()
@@ -100,7 +100,7 @@ def settle(folder: Path) -> None:
 
 
 def open_regular(path: Path) -> Any:
-    """Open a regular file for reading. Raise OSError for a link, a pipe or anything else."""
+    """Open a regular file for reading. Raise OSError for anything else, such as a link or a pipe."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

@@ -25,7 +25,7 @@ _CANCEL: ContextVar[Callable[[], bool] | None] = ContextVar("_CANCEL", default=N
 
 
 class Stopped(KeyboardInterrupt):
-    """Raised when work is cancelled from outside. `why` says what the cause was, and what it interrupted."""
+    """Raised when work is cancelled from outside. `why` gives the cause and names the interrupted work."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -62,7 +62,7 @@ class Stoppable:
 
 
 class Signals:
-    """A signal handler: signals or the caller stop work after a round, and a second signal stops it at once."""
+    """Signal handlers: a signal or the caller stops work after a round, and a second signal stops it at once."""
 
     def __init__(self, ask: Callable[[str], bool], numbers: Iterable[signal.Signals] = SIGNALS) -> None:
         self.ask, self.numbers = ask, numbers
@@ -104,7 +104,7 @@ def interruptible(doing: str = "") -> Iterator[None]:
 
     Child processes forked inside the block ignore Ctrl-C. An exception in a destructor or an LLVM callback would be
     lost, so it is raised afterwards. If the caller cancels, the main thread is interrupted; other threads check only
-    before and after the block. After the earlier handler is restored, no signal is sent: it would interrupt other work.
+    before the block. After the earlier handler is restored, no signal is sent, because it would interrupt other work.
     """
     stop_if_cancelled(doing)
     if threading.current_thread() is not threading.main_thread():
@@ -173,7 +173,7 @@ def _would_be_lost(frame: FrameType | None) -> bool:
 UNIT = 1 if sys.platform == "darwin" else 1024
 """Unit, in bytes, in which the system reports memory."""
 DEFAULT_SHARE = 0.8
-"""Fraction of the available memory that a search uses by default."""
+"""Fraction of the available memory that a search may use by default."""
 
 
 def peak_memory() -> int:
@@ -194,7 +194,7 @@ def default_memory() -> int:
 
 
 def _control_group_rest() -> int | None:
-    """Return the free memory below a container's limit, which the system's figure ignores, or None if unlimited."""
+    """Return the memory left below a container's limit, which the system's figure ignores, or None without a limit."""
     folder = Path("/sys/fs/cgroup")
     try:
         return int((folder / "memory.max").read_text()) - int((folder / "memory.current").read_text())

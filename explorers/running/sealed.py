@@ -49,7 +49,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def read_sealed(text: bytes, where: object, number: int) -> dict[str, Any]:
-    """Return a checkpoint's content; raise UsageError if it has another format, and DamagedError if it was modified."""
+    """Return a checkpoint's content; raise UsageError if its format differs, and DamagedError if it was modified."""
     try:
         found = parse_object(text)
         require_format(found, where, number)

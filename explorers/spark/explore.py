@@ -1,9 +1,9 @@
-"""Exhaustive breadth-first search on Spark. Small levels are searched by the native engine first.
+"""Exhaustive breadth-first search on Spark. The native engine searches the first, small levels.
 
 Each level is one job. A partition expands its share of the level (a block of the store) and sends each successor to the
-partition that owns it. It stores the new successors that it receives as a block of the next level. Between two jobs,
-the store and the manifest contain all data. Spark's lineage is never longer than one level. If an executor is lost, its
-replacement rebuilds the mapped partitions from the blocks; a new driver continues from the manifest.
+partition that owns it. It stores the new successors that it receives as a block of the next level. Between jobs, all
+of the search's data is in the store and the manifest. Spark's lineage is never longer than one level. If an executor is
+lost, its replacement rebuilds the mapped partitions from the blocks; a new driver continues from the manifest.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ Array = np.ndarray[Any, Any]
 
 
 def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
-    """Write two blocks for a search that stopped between two levels: all earlier levels, and the newest level."""
+    """Write two blocks per partition for a search stopped between levels: all earlier levels, and the newest level."""
     position = native.settle()
     to = [tasks.targets(part.all_hashes()[: part.count], partitions) for part in native.partitions]
     places = [_places(found, partitions) for found in to]

@@ -58,7 +58,7 @@ class Cluster:
     conf: tuple[tuple[str, str], ...] = ()
     partitions: int = 0
     handover: int = HANDOVER
-    """Minimum size of the levels that Spark searches. The driver searches smaller levels alone."""
+    """Minimum size of the first level that Spark searches. The driver searches all earlier levels alone."""
 
     @property
     def shown(self) -> str:
@@ -203,7 +203,7 @@ Found = TypeVar("Found")
 def run_tasks(
     context: SparkContext, task: Callable[[Item], Found], items: Sequence[Item], done: Callable[[Item, Found], None]
 ) -> str:
-    """Run `task` on executors for each item, one per processor at a time; return why the run ended early, or "".
+    """Run `task` on executors for each item, one per processor at a time; return why it ended early, or "" otherwise.
 
     `done` is called in the calling thread, in order of completion; if it raises an error, all tasks are cancelled. A
     signal cancels running tasks and prevents new ones. If an executor is lost, Spark runs the executor's items on

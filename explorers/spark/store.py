@@ -40,7 +40,7 @@ NO_ANCESTOR = (1 << 64) - 1
 ANCESTOR = 8
 """Bytes per ancestor."""
 CODEC = "zstd"
-"""Compression of a block's words, which are written column by column, and of its ancestors."""
+"""Codec for a block's words, which are written column by column, and for its ancestors."""
 OURS = re.compile(rf"\d{{5,}}\.block|{LEFTOVER.pattern}")
 """Names of the files in a level's folder that may be removed."""
 SOURCE_SHIFT = 32
@@ -88,7 +88,7 @@ State = list[int]
 class Manifest:
     partitions: int
     base: int
-    """The first level that has a block. That block contains the states of this level and of all levels before it."""
+    """The first level that has blocks. These contain the states of this level and of all earlier levels."""
     level: int
     levels: list[int]
     """Number of states of each level, starting with the first."""
@@ -231,7 +231,7 @@ class Store:
         return bool(self.system.get_file_info(f"{self.path}/{name}").is_file)
 
     def remove(self, levels: Sequence[int]) -> None:
-        """Remove the blocks of levels that are not in the manifest, and folders that become empty."""
+        """Remove the blocks of `levels`, which are not in the manifest, and folders that become empty."""
         from pyarrow.fs import FileSelector
 
         for level in levels:

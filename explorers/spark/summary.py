@@ -143,7 +143,7 @@ def below(one: Sequence[int], other: Sequence[int]) -> bool:
 
 
 def smallest_unsafe(points: Mapping[str, Point]) -> tuple[str, ...]:
-    """Return the minimal unsafe cells: no cell below them is unsafe. Values are compared by position."""
+    """Return the minimal unsafe cells: those with no unsafe cell below them. Values are compared by position."""
     unsafe = {name: point for name, point in points.items() if point.unsafe}
     return tuple(
         name

@@ -37,7 +37,7 @@ ROWS = "walks.parquet"
 BLOCK_STEPS = 50_000
 """Total number of steps in the walks of a block. The walker is called once per block."""
 FIRST_ROUND, ROUND_SECONDS = 4, 20.0
-"""Blocks per processor in the first round, and seconds for each later round. Walks are saved after each round."""
+"""Blocks per processor in the first round, and target seconds for later rounds. Walks are saved after each round."""
 
 
 @dataclass(frozen=True)

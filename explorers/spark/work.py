@@ -100,17 +100,17 @@ class Work:
     waiting: tuple[str, ...]
     counting: int = 0
     earlier: int = 0
-    """The last level that an earlier run wrote. Its rows are checked before compiled code reads them."""
+    """The last level that an earlier run wrote. Rows up to this level are checked before compiled code reads them."""
 
 
 @dataclass(kw_only=True)
 class Share:
     found: dict[str, int] = field(default_factory=dict)
-    """The number of the first state that decides each decided property or begins the deciding step."""
+    """For each decided property, the number of the first state that decides it or begins the deciding step."""
     failed: bytes = b""
     """Rows of the states in which a check failed."""
     decided: tuple[str, ...] = ()
-    """Properties decided before the first failed state."""
+    """Properties decided before the first state in which a check failed."""
     code: int = 0
     message: str = ""
     """Why a task failed, if the user can fix the cause."""
@@ -135,7 +135,7 @@ class Received(Share):
 
 
 Ask = tuple[list[tuple[int, int]], list[bytes]]
-"""States of a partition (each is a number and the last level that may contain the state), and rows to look up."""
+"""States of a partition (each as the last level that may contain it, and its number), and rows to look up."""
 Looked = tuple[list[tuple[bytes, int]], list[bool]]
 """Answer to an `Ask`: each state's row and ancestor, and whether each row is stored."""
 

@@ -73,9 +73,9 @@ def added(bag: Bag, where: Flag) -> Rec:
 
 
 def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
-    """Remove a message if the bag contains it, otherwise the first equal message. Return the condition that the bag
-    contains neither the message nor an equal one. In a sorted bag, equal messages are adjacent, so removing any of them
-    has the same effect.
+    """Remove a message from a bag or, if the bag does not contain it, the first equal message. Return the condition
+    that the bag contains neither. In a sorted bag, equal messages are adjacent, so removing any of them has the same
+    effect.
     """
     missing: Flag = True
     others = []
@@ -143,7 +143,7 @@ def settle(bag: Bag) -> Bag:
 
 
 def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag]]:
-    """Move later messages forward into the first hole; return the new slots and the remaining holes."""
+    """Move later messages forward to close the first hole; return the new slots and the remaining holes."""
     found: Slots = []
     left: list[Flag] = []
     moves: Flag = False

@@ -1,6 +1,6 @@
 """Folds, and loops that `unbounded=` makes unbounded; a proof may havoc such loops.
 
-After a havocked loop, everything that the loop may write has an arbitrary value of its domain. Havoc over-approximates
+After a havocked loop, everything that the loop may write has an arbitrary value in its domain. Havoc over-approximates
 the loop, so proofs are sound, but a counterexample to induction need not be a step of the model. The written places are
 found by walking through the body until no new place appears. Each walk represents an arbitrary iteration, from a state
 in which the places found so far have arbitrary values. Checks in that iteration stand for checks in every iteration, so
@@ -83,7 +83,7 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
 
 
 def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Value, Value]) -> None:
-    """Walk through the body for an arbitrary iteration; raise ModelError for what an unbounded loop must not do."""
+    """Walk through the body for an arbitrary iteration; raise ModelError for anything that the body must not do."""
     start, stop = ends
     outer = frame.breaks, frame.continues, len(frame.results), run.messages
     item = Num(terms.integer(run.fresh_name()), terms.bounds(terms.number(start))[0], None)
@@ -147,7 +147,7 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
 
 
 def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
-    """Return a shape that covers `old` and `new`. A bound that moved before is dropped, so that the iteration ends."""
+    """Return a shape that covers `old` and `new`. A bound that moves again is dropped, so that `forget` ends."""
     if old == new or not again:
         return new
     if isinstance(old, tuple) and isinstance(new, tuple):
@@ -229,7 +229,7 @@ class _Fold:
                 "the first error is unknown: the messages of this bag have no order, because `unbounded=` made a "
                 "part of them unbounded"
             )
-            run.refuse(frame, node, what, "take the constant that limits this part out of `unbounded=`")
+            run.refuse(frame, node, what, "remove the constant that limits this part from `unbounded=`")
 
     def enter(self, clauses: tuple[Clause, ...], inner: Flag, item: Any) -> None:
         frame = self.frame

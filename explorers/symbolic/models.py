@@ -28,7 +28,7 @@ class Pair:
     args: tuple[Any, ...]
     after: Key
     size: int
-    """Number of values that differ from their initial values in the state before the step."""
+    """Number of values in the state before the step that differ from their initial values."""
 
 
 def smallest_model(system: System, asking: Asking, before: places.Rec, happened: Happening) -> Any:
@@ -170,7 +170,7 @@ def _strict_elements(system: System, place: places.Endless) -> Iterator[Flag]:
 
 
 def plain_length(system: System, place: places.Endless) -> int:
-    """Return the greatest length of an unbounded array whose constants are in their ranges."""
+    """Return the greatest length of an unbounded array for constants in their ranges."""
     declared = system.constants.declared()
     values = {
         name: int(declared[name].high) if name in system.lifting.names else int(value)

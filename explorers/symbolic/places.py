@@ -72,7 +72,7 @@ class Kind(NamedTuple):
         return terms.number(value)
 
     def narrow(self, value: Value) -> Value:
-        """Return a stored value with its bounds narrowed to a domain's. Outside these, the step ends with an error."""
+        """Return a stored value, its bounds narrowed to the domain; a value outside it ends the step with an error."""
         if not isinstance(value, Num):
             return value
         low = self.low if value.lo is None or (self.low is not None and self.low > value.lo) else value.lo
@@ -125,10 +125,10 @@ class Arr:
 
 @dataclass
 class Endless:
-    """An array of unbounded length: for each field, a z3 array from index to value.
+    """An array of unbounded length: for each field, a z3 array from indices to values.
 
     `terms` maps the path of each field (empty for an array of scalars) to a term or, for a set, to one term per member.
-    `base` contains the terms at creation. `facts` contains domain constraints only for the elements that were read.
+    `base` contains the original terms. `facts` contains domain constraints only for the elements that were read.
     """
 
     label: str
@@ -141,7 +141,7 @@ class Endless:
     facts: dict[Any, Flag]
 
     def note(self, path: str, index: Any) -> None:
-        """Note that an element of the array's original content was read; its value is then in its domain."""
+        """Record that an element of the array's original content was read, so its value must be in its domain."""
         everywhere = z3.Int("any") if _is_quantified(index) else None
         first = z3.Select(self.base[path][0], index if everywhere is None else everywhere)
         fact = self.kinds[path].domain(Num(first, None, None))
@@ -302,7 +302,7 @@ def agree(one: Any, other: Any) -> Flag:
 
 
 class Lifting:
-    """Lifted constants. Each lifted constant represents every value from its low bound up to `top`, if given."""
+    """Lifted constants. Each one represents every value from its low bound to its greatest value, if one is given."""
 
     def __init__(self, constants: Constants, names: Mapping[str, int | None]) -> None:
         self.constants, self.names = constants, dict(names)
@@ -400,7 +400,7 @@ def _build(lifting: Lifting, field: FieldType, leaf: Callable[[str, Kind], Value
 
 
 def is_comparable(place: Any) -> bool:
-    """Return whether records of a class can be compared, because nothing in them is unbounded."""
+    """Return whether a record can be compared with others of its class: nothing in it may be unbounded."""
     if isinstance(place, Rec | Arr):
         return all(map(is_comparable, place.parts.values() if isinstance(place, Rec) else place.items))
     return isinstance(place, Cell) and not isinstance(place.value, Members)

@@ -27,7 +27,7 @@ class Asking:
     queries: int = 0
     seconds: float = 0.0
     left: float | None = None
-    """Seconds left for several questions together, or None if there is no time limit."""
+    """Seconds left for several questions together, or None if each question has its own time limit."""
 
     def add(self, *flags: Flag) -> None:
         self.solver.add(*map(boolean, flags))
@@ -80,8 +80,8 @@ def over(
     tell: Callable[[int, int], None] | None,
     done: dict[int, T] | None = None,
 ) -> list[T]:
-    """Return the answers to all jobs, in order. Call `tell(done, all)` as each job finishes. `done` receives every
-    answer as soon as it is available. If either fails, the processes are ended. Raises Stopped if memory runs out.
+    """Return the answers to all jobs, in order. Call `tell(done, all)` after each job. `done` receives every answer as
+    soon as it is available. If `ask` or `tell` fails, the processes are killed. Raises Stopped if memory runs out.
     """
     done = {} if done is None else done
     with _out_of_memory():
@@ -112,7 +112,7 @@ def over(
 def apart(ask: Callable[[Callable[[Any], None]], T], update: Callable[[Any], None]) -> T:
     """Return the result of `ask(tell)`, computed in a separate process. Call `update` to report progress.
 
-    If `update` raises an exception, the process is ended, because z3 does not always respond to a request to stop.
+    If `update` raises an exception, the process is killed, because z3 does not always respond to a request to stop.
     Raises Stopped if memory runs out.
     """
     if "fork" not in multiprocessing.get_all_start_methods():

@@ -61,7 +61,7 @@ class Proof:
     broken: tuple[MoveAnswer, ...] = ()
     """Steps that break a property, smallest counterexample first."""
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The bounds that each action's steps may exceed (an error) from a state that satisfies the invariant."""
+    """For each action, the bounds that its steps may exceed (an error) from a state that satisfies the invariant."""
     forgotten: tuple[str, ...] = ()
     pair: Pair | None = None
     history: History | None = None
@@ -219,8 +219,8 @@ def _initial_failures(system: System, answers: list[MoveAnswer], settings: Setti
 def _consecution(
     system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, MoveAnswer]
 ) -> None:
-    """Ask about every move, first with the given constants (which give counterexamples fast), then with lifted
-    constants. `said` receives each answer, by the number of the move, as soon as it arrives.
+    """Ask about every move, first with the given constants (which give counterexamples quickly), then with lifted
+    constants. `said` receives each answer, under its move's number, as soon as it arrives.
     """
     small = system.unlifted() if settings.lifted else system
 
@@ -296,9 +296,9 @@ def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[st
 def _runs(system: System, depth: int, timeout: float) -> Reached:
     """Return the findings from runs of `depth` steps. Each run that z3 finds is replayed under the plain semantics.
 
-    Raises DomainError if a run ends with an error, in a step or in a property. If another run violates a property, both
-    runs are reported. Lifted constants also lift bounds, so runs with the given constants are examined first, and their
-    violations are reported in any case.
+    Raises DomainError if a run ends with an error, in a step or in a property, unless another run violates a property:
+    then both runs are reported. Lifted constants also lift bounds, so runs with the given constants are examined first,
+    and their violations are reported in any case.
     """
     first = Reached(-1)
     if system.lifting.names:
@@ -313,7 +313,7 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
 
 
 def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ...]) -> Reached:
-    """Replay each run and return the result. Raises DomainError if a run ends in an error and none in a violation."""
+    """Replay each run; return the result. Raises DomainError if a run ends with an error and none with a violation."""
     sure, errors = [], []
     for item in (*reached.failures, reached.error):
         history = item.history if isinstance(item, PropertyFailure) else item

@@ -23,7 +23,7 @@ from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Schema
 
 MOST_MOVES = 100_000
-"""Maximum number of combinations of an action's parameters, because each combination is a separate walk."""
+"""Maximum number of combinations of an action's parameters, because each one requires a separate walk."""
 NORMALIZE = "normalize"
 """Name of the step that only normalizes a state; it follows every action of the machine."""
 

@@ -29,7 +29,7 @@ class History:
 
 @dataclass(frozen=True)
 class PropertyFailure:
-    """A property that can fail after `depth` steps; if it has no `history`, only with constants out of range."""
+    """A property that can fail after `depth` steps; without `history`, it can fail only with constants out of range."""
 
     name: str
     depth: int
@@ -40,10 +40,10 @@ class PropertyFailure:
 class Reached:
     """The result of a question about several steps.
 
-    The search examined all runs of `depth` steps. `failures` maps each property that fails to the smallest number of
-    steps, and `unknown` maps each property to the number of steps after which z3 gave up. `cuts` names values that may
-    leave their bounds, and `error` is a run in whose last step a value leaves its bounds. `broken` contains the
-    properties that an induction does not preserve.
+    The search examined all runs of `depth` steps. `failures` contains each property that fails, with the smallest
+    number of steps, and `unknown` maps each undecided property to the number of steps after which z3 gave up. `cuts`
+    names values that may leave their bounds, and `error` is a run in whose last step a value leaves its bounds.
+    `broken` contains the properties that an induction does not preserve.
     """
 
     depth: int
@@ -54,7 +54,7 @@ class Reached:
     why_stopped: str = ""
     error: History | None = None
     error_text: str = ""
-    """If the run also violates a property: the model's error, and the number of steps before it."""
+    """If one run ends with an error and another violates a property: the error, and the number of steps before it."""
     queries: int = 0
     seconds: float = 0.0
 
@@ -177,7 +177,7 @@ class Chain:
         return History(constants, first, key_under(self.states[0], value_of, number_of), tuple(steps))
 
     def cuts(self, error: bool = True) -> tuple[list[str], History | None]:  # noqa: FBT001, FBT002
-        """Return how a step from the last state may leave the bounds, with a run under the plain semantics, if any."""
+        """Return which bounds a step from the last state may exceed, and a plain run that does so, if there is one."""
         found: list[str] = []
         for happened in self.ways():
             if happened.cut is False:
@@ -205,7 +205,7 @@ def bounded(system: System, depth: int, timeout: float) -> Reached:
 
 
 def over_steps(system: System, k: int, timeout: float) -> Reached:
-    """Ask whether a property can fail after `k` steps if all hold in the `k` states before, until Ctrl-C."""
+    """Ask whether a property can fail after `k` steps if all hold in the `k` previous states, until Ctrl-C."""
     return _until_stopped(Reached(k), lambda tell: _one_more(system, k, timeout, tell))
 
 

@@ -36,8 +36,8 @@ class Walk(Walking):
     # -- folds over a range without a bound
 
     def any_of(self, source: Numbers) -> tuple[Num, Flag]:
-        """Return a variable for the numbers of a range, and the condition that the variable is in the range. The
-        variable has no bounds, because constant folding would remove the condition, which a quantifier needs.
+        """Return a variable for the numbers of a range, and the condition that it is in the range. In the condition,
+        it has no bounds, because constant folding would otherwise remove the condition, which a quantifier needs.
         """
         self.variables += 1
         term = terms.integer(f"any.{self.variables}")
@@ -148,7 +148,7 @@ class Walk(Walking):
             return
         if isinstance(source, Refs) and isinstance(source.first, Bag) and not source.first.ordered:
             what = "this loop iterates over messages without an order, because `unbounded=` made part of them unbounded"
-            instead = "take the constant that limits this part out of `unbounded=`, or write all(), any() or sum()"
+            instead = "remove the constant that limits this part from `unbounded=`, or write all(), any() or sum()"
             self.refuse(frame, node.source, what, instead)
         outer = frame.breaks, frame.continues
         frame.breaks = []
@@ -184,7 +184,7 @@ class Walk(Walking):
             yield from self.numbers(frame, node, source)
         elif isinstance(source.first, Endless):
             what = "this loop iterates over an array that `unbounded=` made unbounded"
-            self.refuse(frame, node, what, "take the constant that sets the array's size out of `unbounded=`")
+            self.refuse(frame, node, what, "remove the constant that sets the array's size from `unbounded=`")
         elif isinstance(source.first, Arr):
             for index in range(len(source.first.items)):
                 yield True, Refs(tuple((on, array.items[index]) for on, array in source.options))
@@ -251,7 +251,7 @@ class Walk(Walking):
     # -- bags
 
     def add(self, frame: Frame, node: nodes.Add) -> None:
-        """Add a message to the end of a bag, after evaluating the fields of the message."""
+        """Evaluate a message's fields, and add the message to the end of a bag."""
         bag: Bag = self.value(frame, node.bag).first
         values = [(item.name, self.value(frame, item.value)) for item in node.fills]
         self.messages += 1
@@ -264,7 +264,7 @@ class Walk(Walking):
             self.hold(frame, node.slot.number, made)
 
     def remove(self, frame: Frame, node: nodes.Remove) -> None:
-        """Remove a message if the bag contains it, otherwise the first equal message."""
+        """Remove a message from a bag or, if the bag does not contain it, the first equal message."""
         bag: Bag = self.value(frame, node.bag).first
         message: Refs = self.value(frame, node.message)
         self.messages += 1

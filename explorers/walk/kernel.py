@@ -85,7 +85,7 @@ def walk(
 ) -> I64:  # fmt: skip
     """Run the walks first..last-1, for at most `depth` steps each; return how many are complete.
 
-    Each walk has its own seed for splitmix64, so a walk does not depend on the batch. A `schedule` has a row of numbers
+    Each walk has its own seed for splitmix64, so a walk does not depend on its batch. A `schedule` has a row of numbers
     for each walk. The first number of a row selects the initial state. For each later number n, the walk takes the
     enabled step with index (n - 1) modulo the number of enabled steps or, if n is 0, no step. A walk ends when its row
     ends. `asked` is 0 (not checked), 1 (must hold) or 2 (a witness) for each property. A property over steps is checked

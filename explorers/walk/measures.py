@@ -10,7 +10,7 @@ from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fi
 
 
 def faults_used(machine: Machine, states: np.ndarray[Any, Any], initial: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the sum (int64) of all budgets spent since each state's initial state, which is in `initial`."""
+    """Return, for each state, the sum (int64) of all budgets spent since its initial state, which is in `initial`."""
     spent = np.zeros(len(states), np.int64)
     for path in budgets(machine.state):
         left, whole = states, initial

@@ -47,7 +47,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A property's result: the number of walks that decided it, and the first of those walks with the fewest steps."""
+    """A property's result: the number of walks that decided it, and the first of those that needed the fewest steps."""
 
     result: PropertyResult
     walks: int = 0
@@ -131,7 +131,7 @@ def nothing(machine: Machine, constants: Constants, properties: tuple[Property, 
 
 
 def sample(walker: Walker, plan: Plan, tell: Callable[[int, int, float], None] | None = None) -> Sample:
-    """Run the planned walks. `tell(walks, steps, seconds)` reports progress. Every returned path is replayed first."""
+    """Run the planned walks; replay each path before returning it. `tell(walks, steps, seconds)` reports progress."""
     return _Sampling(walker, plan, tell).run()
 
 
@@ -200,7 +200,7 @@ class _Sampling(Stoppable):
 
     @property
     def first_failed(self) -> int:
-        """Return the first batch with a failed walk; if none failed, return a number above all batches."""
+        """Return the first batch with a failed walk; if no walk failed, return a number above all batches."""
         return min(self.failed.copy(), default=self.plan.walks)
 
     def limit(self) -> str:

@@ -27,7 +27,7 @@ REGISTERS = 4096
 KEPT = 16
 """A power of two: if hashes are requested, the hash of one in this many distinct states is kept."""
 MOST_STEPS = 1_000_000
-"""Maximum number of steps of one walk, because a recorded walk is kept in memory."""
+"""Maximum number of steps in one walk; there is a limit because a recorded walk is kept in memory."""
 
 NO_SCHEDULE: np.ndarray[Any, Any] = np.zeros((0, 0), np.uint64)
 
@@ -48,7 +48,7 @@ class Walks:
     `End`. `decided` (int32, one column per property) is the number of steps after which a property was violated or a
     witness reached, or -1. For a property over steps, the number includes the deciding step. `fired` (int32, one column
     per action) counts the steps of each action. `finals` contains the last states as rows. All walks share `sketch`
-    (uint8), the registers of a HyperLogLog sketch of the reached states. Merge sketches by registers' maxima.
+    (uint8), the registers of a HyperLogLog sketch of the reached states. To merge sketches, take the registers' maxima.
     """
 
     first: int
@@ -60,7 +60,7 @@ class Walks:
     finals: np.ndarray[Any, Any]
     sketch: np.ndarray[Any, Any]
     kept: np.ndarray[Any, Any]
-    """If requested, for each walk, the state hashes (uint64) that are divisible by KEPT, padded with zeros."""
+    """For each walk, the state hashes (uint64) that are divisible by KEPT, padded with zeros, if requested."""
     code: int = 0
     """Code of the failed check that ended the last walk, or 0. See `Walker.error`."""
 
@@ -97,7 +97,7 @@ class Walker:
         places = {item.name: (False, place) for place, item in enumerate(self._of_states)}
         places |= {item.name: (True, place) for place, item in enumerate(self._of_steps)}
         self._columns = [places[item.name] for item in properties]
-        """Whether each property is about steps, and its index in the kernel among properties of that kind."""
+        """For each property, whether it is about steps, and its index in the kernel among properties of that kind."""
         self._kernel = partial(walk_kernel(), self.module.expand, self.module.judge)
 
     def walk(
