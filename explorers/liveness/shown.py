@@ -132,7 +132,7 @@ def _unfair(plain: Interpreter, prop: Property, path: Path, loop: int) -> str:
             which = of_which(plain, fair, values)
             often = "again and again" if fair.strong else "all the time"
             for_which = f" ({which})" if which else ""
-            return f"the loop is not fair, because `{fair}`{for_which} is enabled {often} and never happens"
+            return f"the loop is not fair, because `{fair}`{for_which} is enabled {often} but never happens"
     return ""
 
 

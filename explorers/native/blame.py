@@ -63,12 +63,12 @@ def blame(search: Explored, code: int) -> NoReturn:
     if code == checks.NUMBER:
         raise DomainError(
             f"protocol {search.machine.name!r}: the result of a shift or a product does not fit in the 64 bits of a "
-            "compiled number. Keep numbers small: shift by less, or multiply less."
+            "compiled number. Keep numbers small: use smaller shift counts or smaller factors."
         )
     if code == checks.SUM:
         raise DomainError(
             f"protocol {search.machine.name!r}: a sum or a difference does not fit in the 64 bits of a compiled "
-            "number. Keep numbers small: add less."
+            "number. Keep numbers small: add smaller numbers."
         )
     raise MismatchError(
         f"the native engine found a value out of its domain in protocol {search.machine.name!r}, but the plain "

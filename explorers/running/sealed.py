@@ -61,13 +61,11 @@ def read_sealed(text: bytes, where: object, number: int) -> dict[str, Any]:
 def require_format(found: dict[str, Any], where: object, number: int) -> None:
     if found.get("format") != number:
         raise UsageError(
-            f"{where}: this file of the checkpoint has format {str(found.get('format', 'none'))[:20]}, but this "
+            f"{where}: this checkpoint file has format {str(found.get('format', 'none'))[:20]}, but this "
             f"version of Fencepost reads format {number}. Start again without `resume=True`, or continue with the "
             "version that wrote the checkpoint."
         )
 
 
 def damaged(where: object) -> DamagedError:
-    return DamagedError(
-        f"{where}: this file of the checkpoint is missing or damaged. Start again without `resume=True`."
-    )
+    return DamagedError(f"{where}: this checkpoint file is missing or damaged. Start again without `resume=True`.")

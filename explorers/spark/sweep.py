@@ -118,7 +118,7 @@ def _refuse_other(
     for cell, model in earlier["models"].items():
         if models.get(cell, model) != model:
             raise UsageError(
-                f"the walks in {folder} were made with a different version of the model (cell {cell}): "
+                f"the walks in {folder} were run with a different version of the model (cell {cell}): "
                 "name another folder."
             )
 

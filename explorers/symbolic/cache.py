@@ -51,7 +51,7 @@ def _kept(file: Path) -> Proof | None:
         if isinstance(found, Proof):
             return found
     file.unlink(missing_ok=True)
-    sys.stderr.write(f"note: {file} was damaged: the proof is computed again.\n")
+    sys.stderr.write(f"note: {file} was damaged, so the proof is recomputed.\n")
     return None
 
 

@@ -251,6 +251,6 @@ def weights_of(machine: Machine, given: Mapping[str, int]) -> tuple[int, ...]:
     found = tuple(chosen.get(name, 1) for name in known)
     if not any(found):
         raise UsageError(
-            "every action has the weight 0, so no walk could take a step: give at least one action a positive weight."
+            "every action has weight 0, so no walk could take a step: give at least one action a positive weight."
         )
     return found if chosen else ()

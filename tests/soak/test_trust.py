@@ -161,5 +161,5 @@ def test_a_proof_that_is_damaged_is_made_again_with_a_note(tmp_path: Path, monke
         file.write_bytes(damaged)
         again = fencepost(*command)
         assert again.exit_code == first.exit_code
-        assert again.stderr.count(f"note: {file} was damaged: the proof is computed again.") == 1
+        assert again.stderr.count(f"note: {file} was damaged, so the proof is recomputed.") == 1
         assert len(file.read_bytes()) == len(whole)

@@ -345,7 +345,7 @@ def test_a_damaged_file_is_refused_by_its_name(context: SparkContext, kept: Path
     text = bytearray((kept / name).read_bytes())
     text[-20] ^= 1
     (kept / name).write_bytes(text)
-    says = r": this file of the checkpoint is missing or damaged\. Start again"
+    says = r": this checkpoint file is missing or damaged\. Start again"
     with pytest.raises(ValueError, match=re.escape(name) + says):
         resumed(context, kept)
 

@@ -199,7 +199,7 @@ def test_walks_of_another_model_are_not_added_to(swept: Path, tmp_path: Path) ->
         sweeping.prepare(str(folder), plan(), resume=True)
     del kept["sum"]
     (folder / "sweep.json").write_bytes(sealed.seal(kept))
-    with pytest.raises(UsageError, match="were made with a different version of the model"):
+    with pytest.raises(UsageError, match="were run with a different version of the model"):
         sweeping.prepare(str(folder), plan(), resume=True)
 
 
@@ -236,7 +236,7 @@ def test_walks_that_judged_something_else_or_began_elsewhere_are_not_added_to(
     for other in (("two",), ("one", "two"), ()):
         with pytest.raises(UsageError, match=says):
             sweeping.prepare(str(folder), of(BEGINS, *other), resume=True)
-    with pytest.raises(UsageError, match="were made with a different version of the model"):
+    with pytest.raises(UsageError, match="were run with a different version of the model"):
         sweeping.prepare(str(folder), of(BEGINS.replace("s.b = 0", "s.b = 1"), "one"), resume=True)
 
 

@@ -100,7 +100,7 @@ def read(folder: Path, digest: str) -> Object | None:
         whole = False
     if whole:
         return Object(exports, code)
-    logging.getLogger("fencepost").warning("note: %s is damaged, so its content is compiled again.", path)
+    logging.getLogger("fencepost").warning("note: %s is damaged, so its content is recompiled.", path)
     return None
 
 

@@ -99,7 +99,7 @@ def test_a_row_that_was_edited_is_refused_by_name(change: Callable[[str], str], 
     fencepost(*asked)
     file = next(tmp_path.glob("enter-3*"))
     file.write_text(change(file.read_text()))
-    assert "enter-3.json: this file of the checkpoint is missing or damaged" in refused(*asked, "--resume")
+    assert "enter-3.json: this checkpoint file is missing or damaged" in refused(*asked, "--resume")
     assert fencepost(*asked[:-2]).exit_code == 0
 
 

@@ -222,7 +222,7 @@ def written(folder: Path, prop: Property, graph: str) -> Path:
 EDITS = [
     (COMES, ROUND, "loop:\n", "", "this trace has no loop. Write a line `loop:`"),
     (COMES, ROUND, "loop:\nb to=1\n", "b to=1\nloop:\n", "the loop is not closed"),
-    (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "loop:\n", "`weak a` is enabled all the time and never happens"),
+    (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "loop:\n", "`weak a` is enabled all the time but never happens"),
     (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "loop:\nb to=1\nloop:\nb to=0\n", "`loop:` appears twice"),
     (COMES, ROUND, "loop:\nb to=1\nb to=0\n", "a to=4\nloop:\n", "after each state that satisfies `when`"),
     (COMES, ROUND, "fairness: weak a; weak b", "fairness: weak a", "but 'comes' has 'weak a; weak b'"),
@@ -236,7 +236,7 @@ EDITS = [
     (COSTS, PATH, "a to=4\n", "a to=4\nloop:\n", "without a loop. Remove `loop:`"),
     (COSTS, PATH, "verdict: worst", "verdict: violated", "the path costs 6, and the bound is 6"),
     (SPINS, ROUND, "loop:\nb to=1\nb to=0\n", "b to=1\nb to=0\nloop:\n",
-        "`strong a` is enabled again and again and never happens"),
+        "`strong a` is enabled again and again but never happens"),
 ]  # fmt: skip
 
 

@@ -125,7 +125,7 @@ def test_resuming_needs_a_folder_with_a_checkpoint(tmp_path: Path) -> None:
     assert problem.text.startswith(f"the checkpoint could not be written to {tmp_path}/file: File exists. Choose")
 
 
-DAMAGED = "this file of the checkpoint is missing or damaged. Start again without `resume=True`."
+DAMAGED = "this checkpoint file is missing or damaged. Start again without `resume=True`."
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +164,7 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_checkpoint_of_another_format_is_refused_by_name(tmp_path: Path, number: int) -> None:
     (tmp_path / "manifest.json").write_text(f'{{"format": {number}}}')
     assert refusal(tmp_path) == (
-        f"{tmp_path}/manifest.json: this file of the checkpoint has format {number}, but this version of Fencepost "
+        f"{tmp_path}/manifest.json: this checkpoint file has format {number}, but this version of Fencepost "
         "reads format 2. Start again without `resume=True`, or continue with the version that wrote the checkpoint."
     )
 

@@ -118,7 +118,7 @@ def test_a_damaged_object_is_compiled_again_with_a_note(
     path.write_bytes(damaged)
     with caplog.at_level(logging.WARNING):
         assert answer(unit) == (21, True)
-    assert caplog.messages == [f"note: {path} is damaged, so its content is compiled again."]
+    assert caplog.messages == [f"note: {path} is damaged, so its content is recompiled."]
     assert path.read_bytes() == whole
 
 

@@ -145,7 +145,7 @@ def test_a_fault_ends_the_search_with_its_place_and_cause(fault: Fault) -> None:
 def test_numbers_that_no_compiled_engine_can_hold_end_the_search(search: Any, fault: Fault) -> None:
     assert error_of(search, faulty, fault) == (
         "protocol 'faulty': the result of a shift or a product does not fit in the 64 bits of a compiled number. "
-        "Keep numbers small: shift by less, or multiply less."
+        "Keep numbers small: use smaller shift counts or smaller factors."
     )
 
 
@@ -173,7 +173,7 @@ def test_a_sum_on_the_way_that_does_not_fit_64_bits_ends_the_search(search: Any,
     assert plain(wide.MACHINE, constants, wide.PROPERTIES, Options(workers=1)).distinct == 2
     assert error_of(search, wide, fault) == (
         "protocol 'wide': a sum or a difference does not fit in the 64 bits of a compiled number. "
-        "Keep numbers small: add less."
+        "Keep numbers small: add smaller numbers."
     )
 
 

@@ -147,7 +147,7 @@ def test_actions_are_chosen_by_weight_and_then_their_steps_alike() -> None:
         ({"left": 1}, "protocol 'grid' has no action 'left'. Did you mean 'rest'?"),
         ({"right": 70_000}, "action 'right' has the weight 70000: expected a whole number from 0 to 65535."),
         ({"right": 0, "down": 0, "rest": 0, "go-back": 0},
-            "every action has the weight 0, so no walk could take a step: give at least one action a positive weight."),
+            "every action has weight 0, so no walk could take a step: give at least one action a positive weight."),
     ],
 )  # fmt: skip
 def test_weights_that_make_no_sense_are_refused(given: dict[str, int], said: str) -> None:
