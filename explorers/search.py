@@ -146,7 +146,7 @@ def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = 
 
 
 def is_compact(run: Run, options: Options) -> bool:
-    """Return whether a run stores only fingerprints. Runs with properties of behaviours always store states."""
+    """Return whether a run stores only fingerprints. `options.compact` spares runs with properties of behaviours."""
     over_behaviours = any(item.kind.over_behaviours for item in protocol(run.protocol).select(run.properties))
     return run.compact or (options.compact and not over_behaviours)
 

@@ -116,7 +116,7 @@ class BoundCount(NamedTuple):
     together: bool = False
     at_least: bool = False
     reached: bool = False
-    """Whether the search would have reached more states without the bound."""
+    """Whether the search might have reached more states without the bound."""
 
 
 def counted_bounds(
